@@ -134,52 +134,62 @@ std::vector<InnerUse> ProblemBuilder::innerUses(NodeId node) const {
   return inner;
 }
 
-NodeKey ProblemBuilder::keyOf(NodeId node) {
+std::pair<NodeKey, const std::vector<Choice> *> ProblemBuilder::keyOf(NodeId node) {
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   NodeKey key;
-  for (OpId op : planning.opsOf(node))
+  key.ops.reserve(ops.size());
+  for (OpId op : ops)
     key.ops.push_back(opCosts.keyOf(op));
-  for (OpId op : planning.opsOf(node))
+  for (OpId op : ops)
     key.covers.push_back(covers(op));
   key.inner = innerUses(node);
   // Nodes of equal ops share a table when the filter treats their strategies alike; without one, nothing is listed.
   if (keep)
-    for (const Choice &choice : choicesOf(node))
-      key.kept.push_back(keepsAll(planning.opsOf(node), choice));
-  return key;
+    for (const Strategy &strategy : offered(ops.front()))
+      key.leading.push_back(keep(ops.front(), strategy));
+  const std::vector<Choice> &own = choicesOf(node, key.leading);
+  if (keep)
+    for (const Choice &choice : own)
+      key.kept.push_back(followersKeep(ops, choice));
+  return {std::move(key), &own};
 }
 
-bool ProblemBuilder::keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const {
-  return !keep || llvm::all_of(llvm::zip_equal(ops, choice.strategies),
-                               [&](const auto &entry) { return keep(std::get<0>(entry), std::get<1>(entry)); });
+bool ProblemBuilder::followersKeep(llvm::ArrayRef<OpId> ops, const Choice &choice) const {
+  return llvm::all_of(llvm::zip_equal(ops.drop_front(), llvm::ArrayRef(choice.strategies).drop_front()),
+                      [&](const auto &entry) { return keep(std::get<0>(entry), std::get<1>(entry)); });
 }
 
-llvm::ArrayRef<Choice> ProblemBuilder::choicesOf(NodeId node) {
+const std::vector<Choice> &ProblemBuilder::choicesOf(NodeId node, const std::vector<bool> &leading) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
-  auto [entry, isNew] = choices.try_emplace(tiedKey(graph, ops));
+  auto [entry, isNew] = choices.try_emplace({tiedKey(graph, ops), leading});
+  std::vector<Choice> &own = entry->second;
   if (!isNew)
-    return entry->second;
-  for (const Strategy &strategy : offered(ops.front())) {
+    return own;
+  for (auto [index, strategy] : llvm::enumerate(offered(ops.front()))) {
+    if (!leading.empty() && !leading[index])
+      continue;
     std::optional<Choice> choice = followedByAll(graph, ops, strategy, model.getMesh());
     if (!choice)
       continue;
     std::vector<Choice> partial = withPartialSums(graph, ops, *choice, model.getMesh());
-    entry->second.push_back(std::move(*choice));
-    llvm::move(partial, std::back_inserter(entry->second));
+    own.push_back(std::move(*choice));
+    llvm::move(partial, std::back_inserter(own));
   }
-  return entry->second;
+  return own;
 }
 
 NodeTableId ProblemBuilder::nodeTable(NodeId node) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
-  NodeKey key = keyOf(node);
-  auto [entry, isNew] = nodeTables.try_emplace(key);
+  auto [ownKey, offeredChoices] = keyOf(node);
+  auto [entry, isNew] = nodeTables.try_emplace(std::move(ownKey));
   if (!isNew)
     return entry->second;
+  const NodeKey &key = entry->first;
   NodeTable table;
   std::vector<Choice> possible;
   std::vector<RowSeconds> &rows = planning.rows.emplace_back();
-  for (const Choice &choice : choicesOf(node)) {
-    auto own = keepsAll(ops, choice) ? cost(node, choice, key.inner) : std::nullopt;
+  for (auto [index, choice] : llvm::enumerate(*offeredChoices)) {
+    auto own = key.kept.empty() || key.kept[index] ? cost(node, choice, key.inner) : std::nullopt;
     if (!own)
       continue;
     rows.push_back(own->second);

@@ -44,14 +44,16 @@ public:
 private:
   void formNodes();
   NodeTableId nodeTable(NodeId node);
-  NodeKey keyOf(NodeId node);
+  /// With the choices that `NodeKey::kept` speaks of.
+  std::pair<NodeKey, const std::vector<Choice> *> keyOf(NodeId node);
   std::vector<InnerUse> innerUses(NodeId node) const;
   void addInnerUses(NodeId node, unsigned position, unsigned result, std::vector<InnerUse> &inner) const;
   llvm::ArrayRef<Strategy> offered(OpId op);
-  /// The choices of a node by the strategies of its leader, before the filter; where the leader's is illegal for others
-  /// there is none.
-  llvm::ArrayRef<Choice> choicesOf(NodeId node);
-  bool keepsAll(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
+  /// The choices of a node by those strategies of its leader that the filter leaves (\p leading, empty for all), before
+  /// it is asked about the others; where the leader's is illegal for others there is none.
+  const std::vector<Choice> &choicesOf(NodeId node, const std::vector<bool> &leading);
+  /// Does the filter leave the strategies of the ops behind the leader?
+  bool followersKeep(llvm::ArrayRef<OpId> ops, const Choice &choice) const;
   /// None where a value cannot get from one op of the node to another.
   std::optional<std::pair<StrategyCost, RowSeconds>> cost(NodeId node, const Choice &choice,
                                                           llvm::ArrayRef<InnerUse> inner);
@@ -107,7 +109,7 @@ private:
   std::vector<NodeTableId> tableOf; ///< by op: the table of its node
   PlanningProblem planning;
   std::map<RuleId, std::vector<Strategy>> enumerated;
-  std::map<std::vector<TiedKey>, std::vector<Choice>> choices;
+  std::map<std::pair<std::vector<TiedKey>, std::vector<bool>>, std::vector<Choice>> choices;
   std::map<NodeKey, NodeTableId> nodeTables;
   /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
   std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;

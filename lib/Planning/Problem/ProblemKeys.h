@@ -25,7 +25,8 @@ struct NodeKey {
   std::vector<OpKey> ops;
   std::vector<bool> covers; ///< by op (`Exposures`)
   std::vector<InnerUse> inner;
-  std::vector<bool> kept; ///< strategies of the leading op that the filter leaves; empty without a filter
+  std::vector<bool> leading; ///< strategies of the leading op that the filter leaves; empty without a filter
+  std::vector<bool> kept;    ///< choices by these that it leaves to the ops that follow; empty without a filter
 
   friend auto operator<=>(const NodeKey &, const NodeKey &) = default;
 };

@@ -240,12 +240,13 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
     op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
   }
   markLosses(graph);
-  SumNarrower(graph, runtime).run();
   KernelBuilder builder(graph, runtime);
   if (runtime.readsTransposed)
     builder.readThrough();
   if (runtime.fusesElementwise)
     builder.joinElementwise();
 }
+
+void narrowSums(OpGraph &graph, const Runtime &runtime) { SumNarrower(graph, runtime).run(); }
 
 } // namespace apc

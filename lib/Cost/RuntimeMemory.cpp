@@ -121,11 +121,10 @@ int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &shar
   const Runtime &runtime = model.getPool().runtime;
   if (own.role != ValueRole::Gradient || !graph.isAccumulated(value))
     return bytes;
+  if (runtime.fp16GradientHeldBytes == 0 || graph.op(own.producer).format != NumberFormat::F16)
+    return bytes;
   constexpr int64_t bitsOfByte = 8;
-  const int64_t elements = bytes * bitsOfByte / own.shape.elementBits;
-  if (runtime.fp16GradientHeldBytes > 0 && graph.op(own.producer).format == NumberFormat::F16)
-    return elements * runtime.fp16GradientHeldBytes;
-  return runtime.gradientSumBytes == 0 ? bytes : std::min(bytes, elements * runtime.gradientSumBytes);
+  return bytes * bitsOfByte / own.shape.elementBits * runtime.fp16GradientHeldBytes;
 }
 
 } // namespace apc

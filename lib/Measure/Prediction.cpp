@@ -1,6 +1,7 @@
 // Rows with one graph are costed on it together.
 #include "apc/Measure/Prediction.h"
 
+#include "apc/Cost/ApplyRuntime.h"
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
@@ -89,6 +90,18 @@ llvm::Expected<PlanRequest> requestFor(const Measurement &row) {
   return requestOfLayout(requestOf(row, modelName), row.layout);
 }
 
+/// The graph as the trainer of the row ran it, which holds sums of gradients in its own type.
+llvm::Expected<OpGraph> graphOfTrainer(const OpGraph &shared, const Measurement &row) {
+  OpGraph graph = withMicroBatches(shared, microBatchesOf(row));
+  if (!row.runtime.empty()) {
+    llvm::Expected<Runtime> runtime = loadRuntime(row.runtime);
+    if (!runtime)
+      return runtime.takeError();
+    narrowSums(graph, *runtime);
+  }
+  return graphAsRun(std::move(graph), requestOf(row, modelName));
+}
+
 /// The rows of one `graphKey`.
 class RowsOfGraph {
 public:
@@ -121,8 +134,7 @@ private:
   /// The rows \p some, which have one `runKey`, too.
   void predictRun(const OpGraph &shared, llvm::ArrayRef<size_t> some) {
     const Measurement &first = rows[some.front()];
-    llvm::Expected<OpGraph> graph =
-        graphAsRun(withMicroBatches(shared, microBatchesOf(first)), requestOf(first, modelName));
+    llvm::Expected<OpGraph> graph = graphOfTrainer(shared, first);
     if (!graph)
       return failAll(some, takeMessage(graph.takeError()).second);
     std::map<decltype(costKey(first)), size_t> known;

@@ -144,13 +144,15 @@ TEST_CASE("sums of gradients have the bits of their runtime") {
     Runtime runtime;
     runtime.fp16GradientSumBytes = 2;
     applyRuntime(graph, runtime);
+    CHECK(graph.values[1].shape.elementBits == 32); // a program holds its own
+    narrowSums(graph, runtime);
     const unsigned bits = format == NumberFormat::F16 ? 16 : 32;
     CHECK(graph.values[1].shape.elementBits == bits);
     CHECK(graph.ruleOf(OpId(1)).results[0].elementBits == bits);
     CHECK(graph.ruleOf(OpId(2)).operands[0].elementBits == bits);
     CHECK(graph.ruleOf(OpId(2)).results[0].elementBits == 32);
     runtime.gradientSumBytes = 2;
-    applyRuntime(graph, runtime);
+    narrowSums(graph, runtime);
     CHECK(graph.values[1].shape.elementBits == 16);
     CHECK(graph.values[2].shape.elementBits == 32);
   }

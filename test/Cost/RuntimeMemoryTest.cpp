@@ -171,6 +171,8 @@ TEST_CASE("gradients add up in the bytes of their runtime") {
   CHECK(step.memory(Runtime())[MemoryCategory::Gradients] == 4 * mebi);
   Runtime runtime;
   runtime.gradientSumBytes = 2;
+  CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 4 * mebi); // the program's
+  narrowSums(step.graph, runtime);
   CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 2 * mebi);
   step.graph.ops[1].format = NumberFormat::F16;
   runtime.fp16GradientHeldBytes = 4; // with copies

@@ -89,6 +89,17 @@ TEST_CASE("rows that differ in micro-batches, runtime or overlap share a graph a
   }
 }
 
+TEST_CASE("sums of gradients have the type of the trainer that ran the step, and in a plan that of its program") {
+  Cells cells = {{"precision", "fp16"}, {"global_batch", "32"}, {"notes", "Megatron-LM"}};
+  Measurement row = readRows({throughputCells(cells)}).front();
+  REQUIRE(row.runtime == "megatron-2023");
+  Prediction replayed = predictAll(row, /*numThreads=*/1).front();
+  Plan plan = planOf(row);
+  REQUIRE(replayed.isCosted());
+  CHECK(replayed.seconds < plan.stepSeconds);
+  CHECK(replayed.communicationSeconds < plan.communicationSeconds);
+}
+
 TEST_CASE("tensor parallelism cuts the heads of attentions, with sequences cut or not") {
   for (const char *sequences : {"yes", "no"}) {
     Measurement row = readRows({throughputCells({{"tp", "2"}, {"dp", "1"}, {"seq_parallel", sequences}})}).front();

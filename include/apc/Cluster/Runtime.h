@@ -33,7 +33,7 @@ struct Runtime {
   double lossBytes = 0; ///< held for each score of a class until the gradient is made, beside scores and gradient
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
-  int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum over micro-batches; 0: as in the program
+  int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum, for `narrowSums`; 0: as in the program
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
   bool gathersLogits = false; ///< before the loss, which each rank of tensor parallelism then takes over all classes

@@ -6,10 +6,8 @@
 
 namespace apc {
 
-/// Sets `GraphOp::kernel` of all ops, and the bits of sums.
+/// Sets `GraphOp::kernel` of all ops.
 ///
-/// - Sums of gradients over micro-batches have the bytes in which the runtime adds them up and exchanges them, where
-///   these are fewer than the program's.
 /// - Transpositions and splits that contractions or attentions read through, or write in that order, are no work where
 ///   the runtime `readsTransposed`; with `fusesElementwise` other ops read through them, too.
 /// - Elementwise ops over the same points join a kernel, where the runtime `fusesElementwise`: each operand that the
@@ -19,5 +17,10 @@ namespace apc {
 ///
 ///   add -> gelu on the same [m, n]: one kernel, which reads both operands of the add and writes the gelu
 void applyRuntime(OpGraph &graph, const Runtime &runtime);
+
+/// Gives sums of gradients over micro-batches the bytes in which \p runtime adds them up and exchanges them, where
+/// these are fewer than the program's. For steps that another trainer ran: a program that is emitted holds its sums in
+/// its own type, and is costed with that.
+void narrowSums(OpGraph &graph, const Runtime &runtime);
 
 } // namespace apc

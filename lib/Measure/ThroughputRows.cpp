@@ -104,6 +104,8 @@ void setLayout(Fields &fields, Measurement &row) {
   layout.cutsSequences = fields.isYes("seq_parallel");
   if (zero == 3 && numberIn(fields.text("notes"), "([0-9]+) slice").value_or(1) > 1)
     fields.leaveOut("parameters are cut over a part of dp");
+  if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone
+    fields.leaveOut("a heuristic cuts the weights");
   setRecompute(fields, layout);
   row.devices = fields.needed("num_devices");
   row.globalBatch = fields.needed("global_batch");

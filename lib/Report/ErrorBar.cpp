@@ -12,7 +12,7 @@ namespace apc {
 
 namespace {
 
-constexpr PublishedDistance distances[] = {{"data", 1.133}, {"stages", 1.177}, {"tensor", 1.245}};
+constexpr PublishedDistance distances[] = {{"data", 1.131}, {"stages", 1.177}, {"tensor", 1.245}};
 
 bool hasTensorParallelism(const Plan &plan) {
   return llvm::any_of(plan.parallelism, [](const PlanContribution &row) { return row.kind == "tensor parallel"; });

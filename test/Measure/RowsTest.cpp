@@ -124,6 +124,7 @@ TEST_CASE("hardware is a preset with the figures that its source states") {
 }
 
 TEST_CASE("rows that cannot be used have a reason") {
+  CHECK(reasonOf({{"notes", "shard-largest-dimension heuristic"}}) == "a heuristic cuts the weights");
   CHECK(reasonOf({{"trust", "C"}}) == "trust C");
   CHECK(reasonOf({{"trust", ""}}) == "trust is not stated");
   CHECK(reasonOf({{"id", "mindspeed3-0001"}}) == "among the least trustworthy sources");

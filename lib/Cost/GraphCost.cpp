@@ -70,7 +70,7 @@ public:
                                                         "' cannot become partial for its users");
       if (hub.again && llvm::any_of(*own, [](const GraphMove &move) { return move.redistribution.seconds > 0; }))
         cost.comeAgain.emplace_back(v);
-      llvm::append_range(cost.moves, *own);
+      llvm::move(*own, std::back_inserter(cost.moves));
     }
     return llvm::Error::success();
   }

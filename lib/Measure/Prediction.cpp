@@ -186,6 +186,11 @@ std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned nu
   std::vector<std::vector<size_t>> jobs;
   for (auto &[key, indices] : byGraph)
     jobs.push_back(std::move(indices));
+  // The longest come first, so that no thread is left alone with one at the end.
+  auto work = [&](const std::vector<size_t> &job) {
+    return (1 + static_cast<int64_t>(job.size())) * rows[job.front()].model.layers;
+  };
+  llvm::stable_sort(jobs, [&](const auto &a, const auto &b) { return work(a) > work(b); });
   std::shared_ptr<KnownOrders> orders = makeKnownOrders();
   size_t done = 0;
   std::mutex reporting;

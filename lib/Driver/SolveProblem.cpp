@@ -20,10 +20,9 @@ llvm::Expected<SolvedProblem> solveNodes(llvm::StringRef text, llvm::StringRef p
   llvm::Expected<Problem> problem = parseProblem(text, path);
   if (!problem)
     return problem.takeError();
-  const WorkClock wall = WorkClock(0);
+  const WorkClock wall = WorkClock::ofWall();
   SearchOptions own = options;
-  if (!own.clock)
-    own.clock = std::make_shared<WorkClock>(options.timeLimitSeconds);
+  own.clock = options.clockOrNew();
   const Stopwatch watch(*own.clock);
   llvm::Expected<SearchResult> result = search.run(*problem, own);
   if (!result) {
@@ -48,15 +47,14 @@ llvm::Expected<SolvedProblem> solveStages(llvm::StringRef text, llvm::StringRef 
   if (!file)
     return file.takeError();
   SearchOptions shared = options;
-  if (!shared.clock)
-    shared.clock = std::make_shared<WorkClock>(options.timeLimitSeconds);
+  shared.clock = options.clockOrNew();
   if (!shared.until)
     shared.until = shared.clock->seconds() + options.timeLimitSeconds;
   std::vector<StageResult> results;
   std::vector<double> seconds;
   std::vector<std::string> reasons;
   for (const StageProblem &problem : file->problems) {
-    const WorkClock wall = WorkClock(0);
+    const WorkClock wall = WorkClock::ofWall();
     llvm::Expected<StageResult> result = searchStages(problem, shared);
     if (!result)
       return result.takeError();

@@ -217,7 +217,7 @@ private:
   SharedWork &shared;
   std::optional<double> cutoff; ///< seconds
   Deadline deadline;
-  const WorkClock wall = WorkClock(0); ///< has no limit for work, and so goes by the wall clock
+  const WorkClock wall = WorkClock::ofWall();
   Incumbent incumbent;
   double bound;                           ///< proven: no assignment within the limit takes fewer seconds
   double unlimitedBound;                  ///< proven: nor does any other that takes more bytes

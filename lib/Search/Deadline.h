@@ -16,8 +16,7 @@ public:
       : Deadline(std::make_shared<WorkClock>(seconds), seconds, stop) {}
   /// The end of a search: its time limit, or `until` where that is sooner; at most \p secondsLeft from now.
   explicit Deadline(const SearchOptions &options, std::optional<double> secondsLeft = std::nullopt)
-      : Deadline(options.clock ? options.clock : std::make_shared<WorkClock>(options.timeLimitSeconds),
-                 secondsLeft.value_or(options.timeLimitSeconds), options.stop) {
+      : Deadline(options.clockOrNew(), secondsLeft.value_or(options.timeLimitSeconds), options.stop) {
     if (options.clock && options.until)
       end = std::min(end, *options.until);
   }

@@ -53,8 +53,12 @@ private:
   }
 
   void judge() {
-    if (++numJudged % 4096 == 0)
+    constexpr unsigned together = 4096;
+    if (++numJudged % together == 0) {
+      constexpr double perNode = 10; // nanoseconds
+      deadline.spend(perNode * together * static_cast<double>(problem.nodes.size()));
       stopped = deadline.expired();
+    }
     Evaluation cost = evaluate(problem, current);
     if (!fewestBytes || cost.bytes() < *fewestBytes)
       fewestBytes = cost.bytes();

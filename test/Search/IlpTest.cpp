@@ -100,3 +100,18 @@ TEST_CASE("the time limit and a stop end ilp in the middle of a linear program")
     CHECK_FALSE(llvm::errorToBool(verify(problem, result.assignment)));
   }
 }
+
+TEST_CASE("searches that share a clock see what ilp and exhaustive have taken") {
+  Random random(403);
+  Problem problem = randomChain(24, 4, /*residual=*/true, 24, random), small = randomChain(8, 4, false, 8, random);
+  problem.memoryLimitBytes = llvm::cantFail(searchDp(problem, {})).bytes * 3 / 4;
+  REQUIRE(llvm::cantFail(searchRecursive(problem, {})).status == SearchStatus::Feasible); // the solver has to go on
+  auto secondsOnClock = [](auto search, const Problem &own) {
+    SearchOptions options;
+    options.clock = std::make_shared<WorkClock>(3600);
+    CHECK(llvm::cantFail(search(own, options)).hasAnswer());
+    return options.clock->seconds();
+  };
+  CHECK(secondsOnClock(searchIlp, problem) > secondsOnClock(searchRecursive, problem));
+  CHECK(secondsOnClock(searchExhaustive, small) > 0);
+}

@@ -48,6 +48,11 @@ struct SearchOptions {
   /// Optional. `auto` calls it after each of its phases, on the thread that searches.
   std::function<void(const SearchProgress &)> progress = {};
   std::shared_ptr<KnownOrders> orders = nullptr; ///< that `dp` follows, and adds to; never changes a result
+
+  /// `clock`, or a new one that ends with the time limit where there is none.
+  std::shared_ptr<WorkClock> clockOrNew() const {
+    return clock ? clock : std::make_shared<WorkClock>(timeLimitSeconds);
+  }
 };
 
 enum class SearchStatus : uint8_t {

@@ -18,6 +18,9 @@ public:
   /// Begins at 0. \p limitSeconds: of wall-clock time from now.
   explicit WorkClock(double limitSeconds) : limitSeconds(limitSeconds) {}
 
+  /// Has no limit for work, and so goes by the wall clock from the beginning.
+  static WorkClock ofWall() { return WorkClock(0); }
+
   /// Reads as this clock does now, with the same limit, and goes on alone.
   std::shared_ptr<WorkClock> fork() const;
   /// Counts what a fork has counted since it was made or joined; the fork then reads as this clock.

@@ -76,7 +76,7 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
 llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
                                        const PlanningControl &control) {
   const Stopwatch watch(*control.clock);
-  const WorkClock wall = WorkClock(0);
+  const WorkClock wall = WorkClock::ofWall();
   if (control.report)
     control.report("costing layouts");
   llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control);

@@ -138,11 +138,12 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
         std::make_unique<MeshSearch>(task, open[index]->mesh, open[index]->planning, weights, begin, share);
   });
   std::optional<SecondPhase> phase = secondPhaseOf(task.search);
-  if (phase)
+  if (phase) {
     searchInPhases(searches, *phase, task.control.effort, numThreads, known);
-  else
+  } else {
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
-  settleTimes(searches);
+    settleTimes(searches);
+  }
   for (auto [mesh, search] : llvm::zip_equal(open, searches)) {
     MeshAnswer &answer = mesh->answers.emplace_back(search->take());
     mesh->unlimitedBoundSeconds = std::max(mesh->unlimitedBoundSeconds, answer.unlimitedBoundSeconds);

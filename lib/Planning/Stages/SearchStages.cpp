@@ -48,9 +48,8 @@ TieOrder compare(const PartialChoice &partial, const PartialChoice &whole) {
 class StageSearch {
 public:
   StageSearch(const StageProblem &problem, const SearchOptions &options)
-      : problem(problem), options(options),
-        clock(options.clock ? options.clock : std::make_shared<WorkClock>(options.timeLimitSeconds)), watch(*clock),
-        costs(problem), points(pointsOf(problem, refused)) {
+      : problem(problem), options(options), clock(options.clockOrNew()), watch(*clock), costs(problem),
+        points(pointsOf(problem, refused)) {
     for (const StagePoint &point : points)
       memories.emplace_back(problem, costs, point);
     for (size_t index = 0; index < points.size(); ++index) {

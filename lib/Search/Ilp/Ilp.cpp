@@ -152,7 +152,10 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
   double constant = reduced.constantSeconds, scale = formulation.secondsPerCost();
   if (incumbent.exists())
     limits.cutoff = (incumbent.seconds() - constant) / scale * (1 + solverRounding) + solverRounding;
+  constexpr double nanoseconds = 1e9; // of a second
+  const WorkClock wall = WorkClock::ofWall();
   MipAnswer answer = solveMip(formulation.getProgram(), limits);
+  deadline.spend(nanoseconds * wall.seconds()); // the solver does not count its work
   if (!answer.failure.empty())
     return internalError("ilp: the solver failed: {0}", answer.failure);
   bool passes = true;

@@ -117,15 +117,24 @@ struct ProgramMemory {
   std::vector<PeakValue> heldValues;
   std::vector<LiveInterval> live;
   std::vector<PeakValue> values; ///< by interval
+  std::vector<LiveInterval> fragments;
   std::vector<OpMemory> ops;
 
   /// The values of other micro-batches in flight live as long as any micro-batch runs.
   void addOthersInFlight(const OpGraph &graph, const Timeline &time);
-  /// Activations come and go, and fill a \p share of what an allocator takes for them.
-  void spread(double share) {
-    for (auto [interval, value] : zip_equal(live, values))
-      if (share < 1 && value.category == MemoryCategory::Activations)
-        interval.bytes = value.bytes = static_cast<int64_t>(static_cast<double>(value.bytes) / share);
+  /// Activations come and go, and fill a \p share of what an allocator takes for them: the rest is the runtime's.
+  void addFragments(double share) {
+    for (const LiveInterval &own : live) {
+      if (share >= 1 || own.category != MemoryCategory::Activations)
+        continue;
+      auto taken = static_cast<int64_t>(static_cast<double>(own.bytes) / share);
+      fragments.push_back({own.begin, own.end, taken - own.bytes, MemoryCategory::Runtime});
+    }
+  }
+  StepPeak peak() const {
+    std::vector<LiveInterval> all = live;
+    append_range(all, fragments);
+    return stepPeak(held, all, ops);
   }
   void addKept(const KeptByKernels &kept, const Timeline &time, int64_t copies) {
     auto isBefore = [&](OpId a, OpId b) { return time.at(a) < time.at(b); };
@@ -219,7 +228,7 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   for (const MoveBucket &bucket : buckets)
     useBuffers(time.madeBefore(bucket.moves.front()), bucket.collectives);
   memory.addOthersInFlight(graph, time);
-  memory.spread(model.getPool().runtime.allocatorShare);
+  memory.addFragments(model.getPool().runtime.allocatorShare);
   return memory;
 }
 
@@ -229,7 +238,7 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
                      ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
   ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
-  StepPeak peak = stepPeak(memory.held, memory.live, memory.ops);
+  StepPeak peak = memory.peak();
   peak.op = time.opAt(peak.op).index();
   return peak;
 }
@@ -238,7 +247,7 @@ std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, ArrayRef<Strategy> str
                                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
   ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
-  size_t fullest = stepPeak(memory.held, memory.live, memory.ops).op;
+  size_t fullest = memory.peak().op;
   std::vector<PeakValue> values = std::move(memory.heldValues);
   for (auto [interval, value] : llvm::zip_equal(memory.live, memory.values))
     if (interval.begin <= fullest && fullest <= interval.end)

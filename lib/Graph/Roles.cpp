@@ -18,11 +18,11 @@ constexpr RoleTraits roles[] = {
     {ValueRole::Output, "output", MemoryCategory::Activations, false},
 };
 
-constexpr MemoryCategory categories[] = {MemoryCategory::Parameters, MemoryCategory::Gradients,
-                                         MemoryCategory::Optimizer,  MemoryCategory::Activations,
-                                         MemoryCategory::Workspace,  MemoryCategory::Communication};
-constexpr llvm::StringLiteral categoryNames[] = {"parameters",  "gradients", "optimizer",
-                                                 "activations", "workspace", "communication"};
+constexpr MemoryCategory categories[] = {
+    MemoryCategory::Parameters, MemoryCategory::Gradients,     MemoryCategory::Optimizer, MemoryCategory::Activations,
+    MemoryCategory::Workspace,  MemoryCategory::Communication, MemoryCategory::Runtime};
+constexpr llvm::StringLiteral categoryNames[] = {"parameters", "gradients",     "optimizer", "activations",
+                                                 "workspace",  "communication", "runtime"};
 static_assert(std::size(categories) == numMemoryCategories && std::size(categoryNames) == numMemoryCategories);
 
 } // namespace
@@ -45,6 +45,13 @@ llvm::StringRef memoryCategoryName(MemoryCategory category) { return categoryNam
 llvm::ArrayRef<llvm::StringLiteral> memoryCategoryNames() { return categoryNames; }
 
 llvm::ArrayRef<MemoryCategory> allMemoryCategories() { return categories; }
+
+MemoryTable &MemoryTable::operator+=(const MemoryTable &other) {
+  for (size_t category = 0; category < numMemoryCategories; ++category)
+    bytes[category] = addSaturating(bytes[category], other.bytes[category]);
+  hostBytes = addSaturating(hostBytes, other.hostBytes);
+  return *this;
+}
 
 int64_t MemoryTable::total() const {
   int64_t sum = 0;

@@ -52,6 +52,7 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
   for (MemoryCategory category : allMemoryCategories())
     add("memory " + memoryCategoryName(category).str(), before.memory[category], after.memory[category]);
   add("memory total", before.memory.total(), after.memory.total());
+  add("memory host", before.memory.hostBytes, after.memory.hostBytes);
   add("memory limit", before.memoryLimitBytes, after.memoryLimitBytes);
   std::map<std::string, std::pair<int64_t, int64_t>> collectives;
   for (const auto &[name, bytes] : before.communicationBytes)

@@ -112,8 +112,7 @@ Plan withTotals(Plan plan) {
     plan.communicationSeconds += stage.communicationSeconds;
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
     WorkerTotals &worker = workers[stage.firstRank];
-    for (MemoryCategory category : allMemoryCategories())
-      worker.memory[category] += stage.memoryOfWorker()[category];
+    worker.memory += stage.memoryOfWorker();
     worker.lossBytes += stage.lossBytes;
     worker.flopsPerDevice += stage.flopsPerDevice;
     for (const auto &[collective, bytes] : stage.communicationBytes)

@@ -47,6 +47,7 @@ inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
 }
 
 /// A number for each category and their sum, `total`.
+constexpr llvm::StringLiteral hostMemoryKey = "host";
 void readJson(JsonReader reader, MemoryTable &memory);
 void writeJson(JsonWriter &json, const MemoryTable &memory);
 /// As text: "b0:node n:(device.a device.b)".

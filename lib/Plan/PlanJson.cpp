@@ -154,12 +154,21 @@ llvm::Error checkVersion(const JsonDocument &document, llvm::StringRef source) {
 
 } // namespace
 
+/// The lines that plans have had from the first on, and those that came later, which earlier files leave out.
+static void visitMemory(JsonObjectReader &visit, MemoryTable &memory) {
+  for (MemoryCategory category : allMemoryCategories())
+    if (category == MemoryCategory::Runtime)
+      visit.optional(memoryCategoryName(category), memory[category]);
+    else
+      visit(memoryCategoryName(category), memory[category]);
+}
+
 void readJson(JsonReader reader, MemoryTable &memory) {
   reader.object([&](JsonObjectReader &visit) {
-    for (MemoryCategory category : allMemoryCategories())
-      visit(memoryCategoryName(category), memory[category]);
+    visitMemory(visit, memory);
     int64_t total = 0;
     visit("total", total);
+    visit.optional(hostMemoryKey, memory.hostBytes);
     if (!reader.hasFailed() && total != memory.total())
       reader.fail("the total is " + llvm::Twine(total) + ", but the categories sum to " + llvm::Twine(memory.total()));
   });
@@ -170,6 +179,7 @@ void writeJson(JsonWriter &json, const MemoryTable &memory) {
     for (MemoryCategory category : allMemoryCategories())
       object(memoryCategoryName(category), memory[category]);
     object("total", memory.total());
+    object(hostMemoryKey, memory.hostBytes);
   });
 }
 

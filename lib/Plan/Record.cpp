@@ -113,6 +113,8 @@ PlanRecord recordOf(const Plan &plan) {
     if (int64_t bytes = plan.memory[category])
       record.bytes["memory " + memoryCategoryName(category).str()] = bytes;
   record.bytes["memory total"] = plan.memory.total();
+  if (plan.memory.hostBytes)
+    record.bytes["memory host"] = plan.memory.hostBytes;
   return record;
 }
 

@@ -72,6 +72,7 @@ llvm::Error checkSums(const Plan &plan) {
   for (MemoryCategory category : allMemoryCategories())
     check(expectSame("memory_bytes." + memoryCategoryName(category), plan.memory[category], totals.memory[category],
                      "the fullest stage has"));
+  check(expectSame("memory_bytes.host", plan.memory.hostBytes, totals.memory.hostBytes, "the fullest stage has"));
   check(expectSame("logits_and_loss_bytes", plan.lossBytes, totals.lossBytes, "the fullest stage has"));
   check(expectSame("communication_bytes", plan.communicationBytes, totals.communicationBytes, "the stages sum to"));
   check(checkBound(plan));

@@ -88,6 +88,12 @@ std::string explainPlanJson(const Plan &plan) {
     object("gap", plan.gap);
     object("memory_bytes", plan.memory.total());
     object("memory_limit_bytes", plan.memoryLimitBytes);
+    object.key("memory_categories");
+    json.object([&](JsonObjectWriter &memory) {
+      for (MemoryCategory category : allMemoryCategories())
+        memory(memoryCategoryName(category), plan.memory[category]);
+      memory("host", plan.memory.hostBytes);
+    });
     object("busy_seconds", busySeconds(plan));
     object.list("groups", [&] {
       for (const LayerGroup &group : groups)

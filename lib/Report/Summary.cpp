@@ -166,8 +166,9 @@ void printPeak(const Plan &plan, llvm::raw_ostream &os) {
   table.addColumn("count", TextTable::Align::Right);
   table.addColumn("counted as");
   table.addColumn("bytes", TextTable::Align::Right);
-  double rest = static_cast<double>(stage.memory.total() - stage.memory[MemoryCategory::Workspace] -
-                                    stage.memory[MemoryCategory::Communication]);
+  double rest =
+      static_cast<double>(stage.memory.total() - stage.memory[MemoryCategory::Workspace] -
+                          stage.memory[MemoryCategory::Communication] - stage.memory[MemoryCategory::Runtime]);
   for (const PlanPeakValues &values : llvm::ArrayRef(stage.peakValues).take_front(rows)) {
     auto bytes = static_cast<double>(values.bytes);
     rest -= bytes;
@@ -194,6 +195,8 @@ void printMemory(const Plan &plan, llvm::raw_ostream &os) {
                     percent(plan.lossBytes, plan.memory[category]) + " of the activations"});
   }
   table.addRow({"total", formatBytes(static_cast<double>(plan.memory.total())), peakText(plan)});
+  if (plan.memory.hostBytes)
+    table.addRow({"host", formatBytes(static_cast<double>(plan.memory.hostBytes)), "beside the device's"});
   table.addRow({"limit", formatBytes(static_cast<double>(plan.memoryLimitBytes)), limitText(plan)});
   table.print(os);
   os << "\n";

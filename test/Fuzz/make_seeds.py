@@ -148,8 +148,10 @@ def models_of_lists():
 
 def plan():
     """Two products on [data=2 | model=4], in one stage: every key of plan.json once at least."""
-    memory = {"parameters": 1 << 20, "gradients": 0, "optimizer": 0, "activations": 1 << 10, "workspace": 0, "communication": 0}
+    memory = {"parameters": 1 << 20, "gradients": 0, "optimizer": 0, "activations": 1 << 10, "workspace": 0, "communication": 0,
+              "runtime": 1 << 8}
     memory["total"] = sum(memory.values())
+    memory["host"] = 1 << 12
     points = [{"figure": "level.node.bytes_per_second", "factor": 1.5, "value": 37.5e9},
               {"figure": "device.peak_flops_per_second", "factor": 0.25, "value": None}]
     runner_up = {"strategy": "n:model", "extra_seconds": 0.001, "wins_if": points}

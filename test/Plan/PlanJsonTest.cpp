@@ -371,6 +371,22 @@ TEST_CASE("a total of memory that is not the sum of its categories is refused") 
              Catch::Contains("stages[0].memory_bytes: the total is 0"));
 }
 
+TEST_CASE("memory has lines for the runtime and the host, which earlier files leave out") {
+  Plan plan = samplePlan();
+  plan.memory[MemoryCategory::Runtime] = 512;
+  plan.memory.hostBytes = 3 << 20;
+  std::string text = printPlan(plan);
+  Plan read = valueOf(parsePlan(text, "plan.json"));
+  CHECK(read.memory == plan.memory);
+  CHECK(read.memory.total() == samplePlan().memory.total() + 512); // a limit is for the device alone
+  text = printPlan(samplePlan());
+  for (const char *line : {"  \"runtime\": 0", "  \"host\": 0", "    \"runtime\": 0", "    \"host\": 0"})
+    text = withoutLine(text, line);
+  for (const char *line : {"\n  \"total\": 1049600", "\n    \"total\": 1049600"})
+    text = replaced(text, line + std::string(","), line);
+  CHECK(valueOf(parsePlan(text, "plan.json")).memory == samplePlan().memory);
+}
+
 TEST_CASE("stages that contradict themselves are refused") {
   auto refusedWith = [](const Change &change) {
     Plan plan = samplePlan();

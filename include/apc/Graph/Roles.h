@@ -13,9 +13,18 @@ namespace apc {
 /// The purpose of a value. Gradients and optimizer states belong to training.
 enum class ValueRole : uint8_t { Input, Parameter, Activation, Gradient, OptimizerState, Output };
 
-/// The lines of a memory table. Workspace is scratch memory of ops, communication the buffers of collectives.
-enum class MemoryCategory : uint8_t { Parameters, Gradients, Optimizer, Activations, Workspace, Communication };
-constexpr size_t numMemoryCategories = 6;
+/// The lines of a memory table. Workspace is scratch memory of ops, communication the buffers of collectives, runtime
+/// what the runtime takes beside them: fragments of its allocator.
+enum class MemoryCategory : uint8_t {
+  Parameters,
+  Gradients,
+  Optimizer,
+  Activations,
+  Workspace,
+  Communication,
+  Runtime
+};
+constexpr size_t numMemoryCategories = 7;
 
 /// One row of the table of roles: `{Parameter, "parameter", Parameters, true}`.
 struct RoleTraits {
@@ -37,11 +46,15 @@ llvm::ArrayRef<MemoryCategory> allMemoryCategories();          ///< in the order
 /// Bytes on one device by category: 6 GiB of parameters and 1 GiB of activations make a total of 7 GiB.
 struct MemoryTable {
   std::array<int64_t, numMemoryCategories> bytes = {};
+  int64_t hostBytes = 0; ///< of the same storages, those that rest in the host's memory; no part of the total
 
   int64_t &operator[](MemoryCategory category) { return bytes[static_cast<size_t>(category)]; }
   int64_t operator[](MemoryCategory category) const { return bytes[static_cast<size_t>(category)]; }
-  /// The sum of all categories; saturates at the largest int64.
+  /// The sum of all categories, which is what a limit is for; saturates at the largest int64.
   int64_t total() const;
+
+  /// The two tables line by line, the host's bytes among them; saturates at the largest int64.
+  MemoryTable &operator+=(const MemoryTable &other);
 
   friend bool operator==(const MemoryTable &, const MemoryTable &) = default;
 };

@@ -87,7 +87,8 @@ std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &po
   double fixed = usual;
   if (Answer pattern = patterns->first()) {
     const MemoryTable &memory = pattern->candidate->cost.memory;
-    auto held = static_cast<double>(std::max<int64_t>(1, memory[MemoryCategory::Activations]));
+    int64_t activations = memory[MemoryCategory::Activations] + memory[MemoryCategory::Runtime]; // grow together
+    auto held = static_cast<double>(std::max<int64_t>(1, activations));
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
   }
   std::vector<int64_t> inFlight = point.inFlight();

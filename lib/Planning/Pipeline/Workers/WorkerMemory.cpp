@@ -17,11 +17,20 @@ struct PeakLine {
 
   MemoryTable at(int64_t inFlight) const {
     MemoryTable memory = most;
-    if (mostInFlight > 1) {
-      int64_t without = mostInFlight - std::max<int64_t>(1, inFlight);
-      int64_t &activations = memory[MemoryCategory::Activations];
-      activations -= std::min(activations, extraBytes * without / (mostInFlight - 1));
+    if (mostInFlight == 1)
+      return memory;
+    int64_t without = mostInFlight - std::max<int64_t>(1, inFlight);
+    int64_t &activations = memory[MemoryCategory::Activations], &fragments = memory[MemoryCategory::Runtime];
+    int64_t less = std::min(activations + fragments, extraBytes * without / (mostInFlight - 1));
+    if (less <= 0) {
+      activations -= less;
+      return memory;
     }
+    double ofFragments = static_cast<double>(fragments) / static_cast<double>(activations + fragments);
+    int64_t lessFragments = std::min(fragments, static_cast<int64_t>(ofFragments * static_cast<double>(less)));
+    lessFragments = std::max(lessFragments, less - activations);
+    fragments -= lessFragments;
+    activations -= less - lessFragments;
     return memory;
   }
 };

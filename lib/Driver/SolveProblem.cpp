@@ -34,7 +34,7 @@ llvm::Expected<SolvedProblem> solveNodes(llvm::StringRef text, llvm::StringRef p
   }
   *result = withLeastBytes(*problem, std::move(*result));
   SearchEnd end = endOf(*result, own, watch.seconds());
-  llvm::append_range(result->notes, timeLimitNotes(end, options));
+  llvm::append_range(result->notes, timeLimitNotes(end, own));
   if (end == SearchEnd::Interrupt)
     result->notes.push_back(stoppedNote());
   std::string json = printResult(*problem, *result, wall.seconds());

@@ -44,6 +44,8 @@ void diffFigures(const Plan &before, const Plan &after, PlanDiff &diff) {
                   {"compute", before.computeSeconds, after.computeSeconds},
                   {"communication", before.communicationSeconds, after.communicationSeconds},
                   {"bound", before.lowerBoundSeconds, after.lowerBoundSeconds}};
+  if (before.hostSeconds > 0 || after.hostSeconds > 0)
+    diff.seconds.insert(diff.seconds.end() - 1, {"waiting for the host", before.hostSeconds, after.hostSeconds});
   if (before.pipeline || after.pipeline)
     diff.seconds.insert(diff.seconds.end() - 1, {"bubble", before.bubbleSeconds, after.bubbleSeconds});
   auto add = [&](const std::string &name, int64_t a, int64_t b) {

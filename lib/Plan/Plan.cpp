@@ -102,7 +102,8 @@ struct WorkerTotals {
 } // namespace
 
 Plan withTotals(Plan plan) {
-  plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.flopsPerDevice = 0;
+  plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.hostSeconds = 0;
+  plan.flopsPerDevice = 0;
   plan.memory = {};
   plan.lossBytes = 0;
   plan.communicationBytes.clear();
@@ -111,6 +112,7 @@ Plan withTotals(Plan plan) {
     plan.computeSeconds += stage.computeSeconds;
     plan.communicationSeconds += stage.communicationSeconds;
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
+    plan.hostSeconds += stage.hostSeconds;
     WorkerTotals &worker = workers[stage.firstRank];
     worker.memory += stage.memoryOfWorker();
     worker.lossBytes += stage.lossBytes;
@@ -124,9 +126,10 @@ Plan withTotals(Plan plan) {
       std::tie(plan.memory, plan.lossBytes) = std::tie(worker.memory, worker.lossBytes);
   }
   auto count = static_cast<double>(std::max<size_t>(1, workers.size()));
-  for (double *seconds : {&plan.computeSeconds, &plan.communicationSeconds, &plan.exposedCommunicationSeconds})
+  for (double *seconds :
+       {&plan.computeSeconds, &plan.communicationSeconds, &plan.exposedCommunicationSeconds, &plan.hostSeconds})
     *seconds /= count;
-  double busy = plan.computeSeconds + plan.exposedCommunicationSeconds;
+  double busy = plan.computeSeconds + plan.exposedCommunicationSeconds + plan.hostSeconds;
   if (!plan.pipeline)
     plan.stepSeconds = busy;
   plan.bubbleSeconds = plan.stepSeconds - busy;

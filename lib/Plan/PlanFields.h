@@ -206,6 +206,8 @@ void fields(Visitor &visit, StagePlan &stage) {
   visit("communication_seconds", stage.communicationSeconds, from(0, "Of the collectives, per step"));
   visit("exposed_communication_seconds", stage.exposedCommunicationSeconds,
         from(0, "Of the step, beyond its ops: collectives that no op hides, and ops that collectives slow"));
+  visit.optional("host_seconds", stage.hostSeconds,
+                 from(0, "Of the step, in which the device waits for launches of a slower host"));
   visit("flops_per_device", stage.flopsPerDevice, from(0, "Floating-point operations of one device, per step"));
   visit.optional("seconds", stage.parts, Described{"Of a stage of a pipeline, by part; null without a pipeline"});
   visit.optional("in_flight", stage.inFlight, from(1, "Micro-batches whose activations it holds at once, at most"));
@@ -343,6 +345,8 @@ void fields(Visitor &visit, Plan &plan) {
   visit("communication_seconds", plan.communicationSeconds, from(0, "Likewise"));
   visit("exposed_communication_seconds", plan.exposedCommunicationSeconds,
         from(0, "Of the step, what it takes beyond its ops; in inference, all communication"));
+  visit.optional("host_seconds", plan.hostSeconds,
+                 from(0, "Of the step, in which a device waits for launches of a slower host"));
   visit.optional("bubble_seconds", plan.bubbleSeconds,
                  from(0, "Of the step, what the mean worker of a pipeline waits for others"));
   visit("lower_bound_seconds", plan.lowerBoundSeconds,

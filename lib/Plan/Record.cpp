@@ -108,6 +108,8 @@ PlanRecord recordOf(const Plan &plan) {
   record.seconds = {{"step", rounded(plan.stepSeconds)},
                     {"compute", rounded(plan.computeSeconds)},
                     {"communication", rounded(plan.communicationSeconds)}};
+  if (plan.hostSeconds > 0)
+    record.seconds["host"] = rounded(plan.hostSeconds);
   record.bytes = plan.communicationBytes;
   for (MemoryCategory category : allMemoryCategories())
     if (int64_t bytes = plan.memory[category])

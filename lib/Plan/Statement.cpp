@@ -66,7 +66,9 @@ llvm::Error checkSums(const Plan &plan) {
                     "the stages sum to"));
   check(expectClose("exposed_communication_seconds", plan.exposedCommunicationSeconds,
                     totals.exposedCommunicationSeconds, "the stages sum to"));
-  check(expectClose("step_seconds", plan.stepSeconds, totals.stepSeconds, "compute and exposed communication sum to"));
+  check(expectClose("host_seconds", plan.hostSeconds, totals.hostSeconds, "the stages sum to"));
+  check(expectClose("step_seconds", plan.stepSeconds, totals.stepSeconds,
+                    "compute, exposed communication and waiting for the host sum to"));
   check(expectClose("bubble_seconds", plan.bubbleSeconds, totals.bubbleSeconds, "the step leaves"));
   check(expectClose("flops_per_device", plan.flopsPerDevice, totals.flopsPerDevice, "the stages have"));
   for (MemoryCategory category : allMemoryCategories())

@@ -270,6 +270,8 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
   if (isOfCluster)
     check(expectClose("exposed_communication_seconds", stated.exposedCommunicationSeconds,
                       truth.exposedCommunicationSeconds, program));
+  if (isOfCluster)
+    check(expectClose("host_seconds", stated.hostSeconds, truth.hostSeconds, program));
   check(checkBuckets(stated.buckets, truth.buckets));
   if (isOfCluster && !stated.collectives.empty())
     check(checkCollectives(stated.collectives, truth.collectives));

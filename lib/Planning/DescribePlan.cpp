@@ -291,6 +291,7 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.computeSeconds = candidate.time.computeSeconds;
   stage.communicationSeconds = cost.communicationSeconds;
   stage.exposedCommunicationSeconds = candidate.time.exposedCommunicationSeconds;
+  stage.hostSeconds = candidate.time.hostSeconds;
   stage.flopsPerDevice = cost.flopsPerDevice;
   stage.memory = cost.memory;
   for (auto [kind, bytes] : cost.communicationBytes)

@@ -84,6 +84,7 @@ std::string explainPlanJson(const Plan &plan) {
     object("compute_seconds", plan.computeSeconds);
     object("communication_seconds", plan.communicationSeconds);
     object("exposed_communication_seconds", plan.exposedCommunicationSeconds);
+    object("host_seconds", plan.hostSeconds);
     object("lower_bound_seconds", plan.lowerBoundSeconds);
     object("gap", plan.gap);
     object("memory_bytes", plan.memory.total());

@@ -122,6 +122,9 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
      << percent(plan.computeSeconds, plan.stepSeconds) << "; communication "
      << formatSeconds(plan.exposedCommunicationSeconds) << ", "
      << percent(plan.exposedCommunicationSeconds, plan.stepSeconds);
+  if (plan.hostSeconds > 0)
+    os << "; waiting for the host " << formatSeconds(plan.hostSeconds) << ", "
+       << percent(plan.hostSeconds, plan.stepSeconds);
   if (plan.pipeline)
     os << "; bubble " << formatSeconds(plan.bubbleSeconds) << ", " << percent(plan.bubbleSeconds, plan.stepSeconds);
   os << ")\n";

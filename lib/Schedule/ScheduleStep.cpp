@@ -208,7 +208,7 @@ static StepTime atPaceOfHost(StepTime time, const GraphCost &cost) {
     dispatch += op.dispatchSeconds;
   if (double waiting = dispatch - time.seconds; waiting > 0) {
     time.seconds += waiting;
-    time.computeSeconds += waiting;
+    time.hostSeconds += waiting;
   }
   return time;
 }

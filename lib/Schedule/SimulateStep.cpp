@@ -99,11 +99,13 @@ StepTime &StepTime::operator+=(const StepTime &other) {
   computeSeconds += other.computeSeconds;
   communicationSeconds += other.communicationSeconds;
   exposedCommunicationSeconds += other.exposedCommunicationSeconds;
+  hostSeconds += other.hostSeconds;
   return *this;
 }
 
 StepTime StepTime::times(double count) const {
-  return {seconds * count, computeSeconds * count, communicationSeconds * count, exposedCommunicationSeconds * count};
+  return {seconds * count, computeSeconds * count, communicationSeconds * count, exposedCommunicationSeconds * count,
+          hostSeconds * count};
 }
 
 StepTime simulateStep(llvm::ArrayRef<StepEvent> events, OverlapRates rates) {

@@ -28,6 +28,8 @@ public:
 
   /// Counts work that takes so many nanoseconds.
   void spend(double nanoseconds) const { clock->spend(nanoseconds); }
+  /// The same of work that does not count itself, by the wall clock.
+  void spendMeasured(double nanoseconds) const { clock->spendMeasured(nanoseconds); }
   bool expired() const { return remaining() <= 0; }
   double remaining() const {
     bool isStopped = stop && stop->load(std::memory_order_relaxed);

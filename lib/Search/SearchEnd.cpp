@@ -30,7 +30,10 @@ std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const Se
   os << "the time limit of " << llvm::format("%g", options.timeLimitSeconds) << " s ended the search";
   if (ends.size() > 1)
     os << " of " << count << " of " << ends.size() << " meshes";
-  os << " before it was done: another run may find another answer, and with more time (--time-limit) a better one";
+  bool isReproducible = options.clock && options.clock->isReproducible();
+  os << (isReproducible ? " before it was done: with more time (--time-limit) it may find a better answer"
+                        : " before it was done: another run may find another answer, and with more time (--time-limit) "
+                          "a better one");
   return {note};
 }
 

@@ -19,11 +19,14 @@ std::shared_ptr<WorkClock> WorkClock::fork() const {
   auto fork = std::make_shared<WorkClock>(limitSeconds);
   fork->begin = begin;
   fork->before = before + own;
+  fork->isMeasured = isMeasured.load();
   return fork;
 }
 
 void WorkClock::join(WorkClock &fork) {
   own += fork.own;
+  if (fork.isMeasured)
+    isMeasured = true;
   fork.own = 0;
   fork.before = before + own;
 }

@@ -27,11 +27,13 @@ TEST_CASE("a fast host is hidden behind the device") {
   StepTime time = timeOf(1e-5);
   CHECK(time.seconds == Approx(2.5e-5));
   CHECK(time.computeSeconds == Approx(2e-5));
+  CHECK(time.hostSeconds == 0);
 }
 
 TEST_CASE("a device waits for the launches of a slow host") {
   StepTime time = timeOf(4e-5);
   CHECK(time.seconds == Approx(8e-5));
-  CHECK(time.computeSeconds == Approx(7.5e-5));
+  CHECK(time.computeSeconds == Approx(2e-5));
   CHECK(time.exposedCommunicationSeconds == Approx(5e-6));
+  CHECK(time.hostSeconds == Approx(5.5e-5));
 }

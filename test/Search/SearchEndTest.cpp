@@ -45,3 +45,14 @@ TEST_CASE("a note names the limit and how many meshes it ended") {
   CHECK(some[0] == "the time limit of 60 s ended the search of 2 of 4 meshes before it was done: another run may find "
                    "another answer, and with more time (--time-limit) a better one");
 }
+
+TEST_CASE("A note says that another run may end elsewhere only where its clock depends on the machine") {
+  SearchOptions counted = options;
+  counted.clock = std::make_shared<WorkClock>(3600);
+  std::vector<std::string> same = timeLimitNotes(SearchEnd::TimeLimit, counted);
+  REQUIRE(same.size() == 1);
+  CHECK(same[0] == "the time limit of 60 s ended the search before it was done: with more time (--time-limit) it may "
+                   "find a better answer");
+  counted.clock->spendMeasured(1);
+  CHECK_THAT(timeLimitNotes(SearchEnd::TimeLimit, counted).at(0), Catch::Contains("another run may find another"));
+}

@@ -165,6 +165,7 @@ struct StagePlan {
   double computeSeconds = 0;
   double communicationSeconds = 0;
   double exposedCommunicationSeconds = 0; ///< what the step takes beyond its ops; all in inference
+  double hostSeconds = 0;                 ///< in which the device waits for launches of a slower host
   double flopsPerDevice = 0;
   MemoryTable memory;                                ///< of one device
   std::map<std::string, int64_t> communicationBytes; ///< by collective
@@ -186,7 +187,7 @@ struct StagePlan {
   /// The part of the stage in the memory of its worker.
   const MemoryTable &memoryOfWorker() const { return memoryTogether ? *memoryTogether : memory; }
 
-  double seconds() const { return computeSeconds + exposedCommunicationSeconds; }
+  double seconds() const { return computeSeconds + exposedCommunicationSeconds + hostSeconds; }
   /// Ranks of the stage: all devices of the mesh, some of which may do nothing of their own.
   int64_t numRanks() const { return mesh.numDevices(); }
 };
@@ -284,6 +285,7 @@ struct Plan {
   double computeSeconds = 0;                ///< of a device; of a pipeline the mean of its workers
   double communicationSeconds = 0;          ///< likewise
   double exposedCommunicationSeconds = 0;   ///< of it, what no op hides
+  double hostSeconds = 0;                   ///< in which a device waits for launches of a slower host
   double bubbleSeconds = 0;                 ///< in which the mean worker of a pipeline waits for others
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files

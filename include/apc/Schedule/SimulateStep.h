@@ -31,6 +31,7 @@ struct StepTime {
   double computeSeconds = 0;              ///< the sum of the ops
   double communicationSeconds = 0;        ///< the sum of the collectives
   double exposedCommunicationSeconds = 0; ///< the time beyond `computeSeconds`: waiting, and slower ops
+  double hostSeconds = 0;                 ///< beyond both: the device waits for launches of a slower host
 
   /// One after the other.
   StepTime &operator+=(const StepTime &other);

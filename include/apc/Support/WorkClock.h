@@ -28,9 +28,14 @@ public:
 
   /// Counts work that takes so many nanoseconds.
   void spend(double nanoseconds) { own += static_cast<int64_t>(nanoseconds); }
+  /// Counts wall-clock time of work that does not count itself; from then on, readings depend on the machine.
+  void spendMeasured(double nanoseconds) {
+    spend(nanoseconds);
+    isMeasured = true;
+  }
   double seconds() const;
-  /// True once readings are those of the wall clock: another run may read otherwise.
-  bool isLate() const { return wallSeconds() >= limitSeconds; }
+  /// False once readings depend on the machine: another run may read otherwise.
+  bool isReproducible() const { return !isMeasured && wallSeconds() < limitSeconds; }
 
 private:
   double wallSeconds() const;
@@ -39,6 +44,7 @@ private:
   double limitSeconds;
   std::atomic<int64_t> before = 0; ///< nanoseconds that were on the clock when it was made or joined
   std::atomic<int64_t> own = 0;    ///< nanoseconds since then
+  std::atomic<bool> isMeasured = false;
 };
 
 /// The seconds on a clock since the watch was made.

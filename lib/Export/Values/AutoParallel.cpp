@@ -117,7 +117,7 @@ llvm::Expected<Exported> writeAutoParallel(const ExportSource &source, const Par
     object.object("summary", [&](JsonObjectWriter &summary) {
       summary("total", source.plan.stepSeconds);
       summary("comm", source.plan.exposedCommunicationSeconds);
-      summary("compute", source.plan.computeSeconds);
+      summary("compute", source.plan.computeSeconds + source.plan.hostSeconds);
       summary("transition", 0.0);
     });
   });

@@ -44,6 +44,7 @@ static StagePlan figuresOf(const Candidate &candidate) {
   stage.computeSeconds = candidate.time.computeSeconds;
   stage.communicationSeconds = candidate.cost.communicationSeconds;
   stage.exposedCommunicationSeconds = candidate.time.exposedCommunicationSeconds;
+  stage.hostSeconds = candidate.time.hostSeconds;
   stage.memory = candidate.cost.memory;
   return stage;
 }

@@ -47,8 +47,9 @@ TieOrder compare(const PartialChoice &partial, const PartialChoice &whole) {
 
 class StageSearch {
 public:
+  /// \p options: with a clock.
   StageSearch(const StageProblem &problem, const SearchOptions &options)
-      : problem(problem), options(options), clock(options.clockOrNew()), watch(*clock), costs(problem),
+      : problem(problem), options(options), clock(options.clock), watch(*clock), costs(problem),
         points(pointsOf(problem, refused)) {
     for (const StagePoint &point : points)
       memories.emplace_back(problem, costs, point);
@@ -384,7 +385,9 @@ private:
 llvm::Expected<StageResult> searchStages(const StageProblem &problem, const SearchOptions &options) {
   if (llvm::Error error = problem.check())
     return error;
-  return StageSearch(problem, options).run();
+  SearchOptions own = options;
+  own.clock = options.clockOrNew();
+  return StageSearch(problem, own).run();
 }
 
 } // namespace apc

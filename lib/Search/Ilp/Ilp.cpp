@@ -155,7 +155,7 @@ llvm::Expected<SearchResult> solveReduced(const Problem &problem, const SearchOp
   constexpr double nanoseconds = 1e9; // of a second
   const WorkClock wall = WorkClock::ofWall();
   MipAnswer answer = solveMip(formulation.getProgram(), limits);
-  deadline.spend(nanoseconds * wall.seconds()); // the solver does not count its work
+  deadline.spendMeasured(nanoseconds * wall.seconds());
   if (!answer.failure.empty())
     return internalError("ilp: the solver failed: {0}", answer.failure);
   bool passes = true;

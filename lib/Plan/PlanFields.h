@@ -347,6 +347,8 @@ void fields(Visitor &visit, Plan &plan) {
         from(0, "Of the step, what it takes beyond its ops; in inference, all communication"));
   visit.optional("host_seconds", plan.hostSeconds,
                  from(0, "Of the step, in which a device waits for launches of a slower host"));
+  visit.optional("overlapped_seconds", plan.overlappedSeconds,
+                 from(0, "Of a step of training without overlap: the same program, collectives beside its ops"));
   visit.optional("bubble_seconds", plan.bubbleSeconds,
                  from(0, "Of the step, what the mean worker of a pipeline waits for others"));
   visit("lower_bound_seconds", plan.lowerBoundSeconds,

@@ -309,7 +309,8 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
   check(checkFigures(stage, truth, pool->isOfCluster));
   if (llvm::Error error = check.take())
     return std::move(error);
-  return CheckedStage{std::move(derived->candidate), derived->devicesUsed, pool->isOfCluster};
+  const std::optional<double> overlapped = overlappedSeconds(graph, pool->pool, derived->candidate);
+  return CheckedStage{std::move(derived->candidate), derived->devicesUsed, pool->isOfCluster, overlapped};
 }
 
 llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
@@ -322,6 +323,10 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
   auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*worker=*/0);
   if (!stage)
     return stage.takeError();
+  if (plan.overlappedSeconds && stage->isOfCluster)
+    if (llvm::Error error = expectClose("overlapped_seconds", *plan.overlappedSeconds,
+                                        stage->overlappedSeconds.value_or(plan.stepSeconds), program))
+      return error;
   return expectSame("devices_used", plan.devicesUsed, stage->devicesUsed, program);
 }
 

@@ -326,6 +326,12 @@ ReasonedStage describeStage(const PlanningTask &task, const Candidate &candidate
   return {std::move(reasoned.stage), std::move(notes)};
 }
 
+std::optional<double> overlappedSeconds(const OpGraph &graph, const Pool &pool, const Candidate &candidate) {
+  if (graph.overlaps || !graph.isTrainingStep())
+    return std::nullopt;
+  return overlappedTime(graph, candidate.cost, CostModel(pool, candidate.mesh)).seconds;
+}
+
 Plan describePlan(const PlanningTask &task, const Decision &decision) {
   const Candidate &candidate = decision.candidate;
   ReasonedStage reasoned = describeStage(task, candidate, decision.problem ? &*decision.problem : nullptr);
@@ -338,6 +344,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.unlimitedBoundSeconds = decision.unlimitedBoundSeconds;
   plan.isByMemory = decision.isByMemory;
   plan.gap = decision.gap;
+  plan.overlappedSeconds = overlappedSeconds(task.graph, task.pool, candidate);
   plan.memoryLimitBytes = task.memoryLimitBytes;
   plan.deviceMemoryBytes = task.pool.device.memoryBytes;
   plan.references = decision.references;

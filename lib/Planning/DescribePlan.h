@@ -32,6 +32,10 @@ Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool);
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);
 
+/// The seconds of a program of `graph` if collectives ran beside its ops (`--overlap`), where its step is one of
+/// training that takes them in turn; none elsewhere.
+std::optional<double> overlappedSeconds(const OpGraph &graph, const Pool &pool, const Candidate &candidate);
+
 /// Rows of `PlanSensitivity` for links, memory bandwidth, memory and compute 20 % down and up, and a note where the
 /// user stopped before all were measured.
 struct Sensitivity {

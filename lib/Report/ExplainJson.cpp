@@ -85,6 +85,7 @@ std::string explainPlanJson(const Plan &plan) {
     object("communication_seconds", plan.communicationSeconds);
     object("exposed_communication_seconds", plan.exposedCommunicationSeconds);
     object("host_seconds", plan.hostSeconds);
+    object("overlapped_seconds", plan.overlappedSeconds);
     object("lower_bound_seconds", plan.lowerBoundSeconds);
     object("gap", plan.gap);
     object("memory_bytes", plan.memory.total());

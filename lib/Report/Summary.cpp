@@ -131,6 +131,9 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   printErrorBar(plan, os);
   if (std::string hidden = hiddenText(plan); !hidden.empty())
     os << "hidden   " << hidden << "\n";
+  if (plan.overlappedSeconds && *plan.overlappedSeconds < plan.stepSeconds)
+    os << "overlap  " << formatSeconds(*plan.overlappedSeconds)
+       << " if collectives ran beside ops: --overlap plans for that\n";
   printRates(plan, os);
   printBound(plan, os);
   os << "\n";

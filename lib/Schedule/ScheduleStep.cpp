@@ -213,20 +213,24 @@ static StepTime atPaceOfHost(StepTime time, const GraphCost &cost) {
   return time;
 }
 
-static StepTime timeOfDevice(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
-  if (!graph.overlaps)
-    return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
+static StepTime timeInTurn(const GraphCost &cost) {
+  return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
+}
+
+StepTime overlappedTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
+  if (!graph.isTrainingStep())
+    return atPaceOfHost(timeInTurn(cost), cost);
   OverlapRates rates = overlapRates(model.getPool().device);
   StepTime time;
   if (int64_t count = graph.wholeMicroBatches(); count > 1)
     time = simulateStep(stepEvents(graph, cost, model, StepSection::MicroBatch), rates)
                .times(static_cast<double>(count - 1));
   time += simulateStep(stepEvents(graph, cost, model, StepSection::Last), rates);
-  return time;
+  return atPaceOfHost(time, cost);
 }
 
 StepTime stepTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {
-  return atPaceOfHost(timeOfDevice(graph, cost, model), cost);
+  return graph.overlaps ? overlappedTime(graph, cost, model) : atPaceOfHost(timeInTurn(cost), cost);
 }
 
 } // namespace apc

@@ -60,6 +60,7 @@ const std::vector<Change> changesOfPlan = {
     [](Plan &plan) { plan.communicationSeconds = 1.0 / 3; },
     [](Plan &plan) { plan.exposedCommunicationSeconds = 1.0 / 3; },
     [](Plan &plan) { plan.hostSeconds = 1.0 / 3; },
+    [](Plan &plan) { plan.overlappedSeconds = 1.0 / 3; },
     [](Plan &plan) { plan.lowerBoundSeconds = 1.0 / 3; },
     [](Plan &plan) { plan.gap = 1.0 / 3; },
     [](Plan &plan) { plan.samplesPerSecond = 1.0 / 3; },

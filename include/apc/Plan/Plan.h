@@ -286,6 +286,7 @@ struct Plan {
   double communicationSeconds = 0;          ///< likewise
   double exposedCommunicationSeconds = 0;   ///< of it, what no op hides
   double hostSeconds = 0;                   ///< in which a device waits for launches of a slower host
+  std::optional<double> overlappedSeconds;  ///< a step of training in turn, if collectives ran beside its ops
   double bubbleSeconds = 0;                 ///< in which the mean worker of a pipeline waits for others
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files

@@ -31,20 +31,6 @@ bool isElementwise(const FactorRule &rule) {
   return elements == rule.numPoints();
 }
 
-/// The op only puts dims in another order, or gives parts of them: no arithmetic, one operand, no new elements.
-bool isRearrangement(const FactorRule &rule) {
-  if (rule.work != Work::Stream || rule.flopsPerPoint != 0 || rule.operands.size() != 1 || rule.operands[0].absent)
-    return false;
-  const RuleTensor &operand = rule.operands[0];
-  for (const RuleTensor &result : rule.results) {
-    if (result.absent || result.dims.size() != operand.dims.size() || result.elementBits != operand.elementBits)
-      return false;
-    if (rule.results.size() == 1 && !std::is_permutation(result.dims.begin(), result.dims.end(), operand.dims.begin()))
-      return false;
-  }
-  return true;
-}
-
 /// Normalises along a whole dim, with a scale that has no other: `... !k, k -> ... !k`.
 bool isNormalization(const FactorRule &rule) {
   if (rule.work != Work::Stream || rule.operands.size() < 2 || rule.operands[0].absent)
@@ -140,7 +126,7 @@ public:
 
   void readThrough() {
     for (GraphOp &op : graph.ops)
-      if (isRearrangement(graph.rules[op.rule.index()])) {
+      if (graph.rules[op.rule.index()].isRearrangement()) {
         bool isRead = llvm::all_of(op.results, [&](auto result) { return !result || areReadersFree(*result); });
         op.kernel.isReadThrough = isRead || isWritten(*op.operands[0]);
       }
@@ -158,7 +144,7 @@ public:
   }
 
 private:
-  bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || isRearrangement(rule); }
+  bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {
     return rule.work == Work::Contraction || (runtime.fusesElementwise && rule.work == Work::Stream);
   }

@@ -16,7 +16,7 @@ OpGraph withMicroBatches(OpGraph graph, int64_t count) {
 
 llvm::Expected<OpGraph> graphAsRun(OpGraph graph, const PlanRequest &request) {
   graph.overlaps = (request.overlap || graph.copies > 1) && graph.isTrainingStep();
-  if (request.runtime.empty())
+  if (request.runtime == noRuntime)
     return graph;
   llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
   if (!runtime)

@@ -16,8 +16,9 @@ std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
 
 bool OpGraph::isView(ValueId id) const {
   OpId producer = value(id).producer;
-  return (ruleOf(producer).work == Work::View || op(producer).atLoad) && !op(producer).operands.empty() &&
-         op(producer).operands[0];
+  const GraphOp &own = op(producer);
+  bool looksOtherwise = ruleOf(producer).work == Work::View || own.atLoad || own.kernel.isReadThrough;
+  return looksOtherwise && !own.operands.empty() && own.operands[0];
 }
 
 std::vector<ValueId> OpGraph::storages() const {

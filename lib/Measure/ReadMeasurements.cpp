@@ -62,7 +62,7 @@ PlanRequest requestOf(const Measurement &row, llvm::StringRef model) {
   request.devices = row.devices;
   request.cluster = row.cluster;
   request.clusterOverrides = row.overrides;
-  request.runtime = row.runtime;
+  request.runtime = row.runtime.empty() ? noRuntime.str() : row.runtime;
   request.loss = "cross-entropy";
   request.precision = row.precision;
   request.globalBatch = row.globalBatch;

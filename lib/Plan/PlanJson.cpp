@@ -201,8 +201,10 @@ void readJson(JsonReader reader, PlanRequest &request) {
     keys.push_back(setting.key());
   reader.object([&](JsonObjectReader &visit) {
     for (const auto &[setting, key] : llvm::zip_equal(allSettings(), keys))
-      if (std::optional<JsonReader> value = visit.find(key))
+      if (std::optional<JsonReader> value = visit.find(key); value && !(value->isNull() && !setting.older.empty()))
         readSetting(setting, *value, request);
+      else if (!setting.older.empty())
+        llvm::cantFail(setting.read(request, setting.older, setting.name));
   });
 }
 

@@ -146,9 +146,11 @@ std::vector<Setting> targetRows() {
       "Sets one figure of the cluster, as device.memory_bytes=40GiB, level.node.bytes_per_second=25GB/s, "
       "device.peak_flops_per_second.bf16=1e15 or host.memory_bytes=1TiB; 'apc clusters NAME' lists the keys; "
       "repeatable"};
-  Setting runtime = {"runtime", SettingGroup::Target, SettingKind::Text, "NAME|FILE",
-                     "The software that runs the program: a preset ('apc clusters' lists them) or a file; default: "
-                     "every op is a kernel at the figures of its device"};
+  Setting runtime = {
+      "runtime", SettingGroup::Target, SettingKind::Text, "NAME|FILE",
+      "The software that runs the program: a preset ('apc clusters' lists them) or a file; none: every op "
+      "is a kernel at the figures of its device; default torch-compiled"};
+  runtime.older = noRuntime;
   Setting mode = {"mode", SettingGroup::Target, SettingKind::Text, "train|infer",
                   "train: forward pass, loss, backward pass and the optimizer's update; infer: the forward graph"};
   Setting launches = {"launches", SettingGroup::Target, SettingKind::Text, "eager|graph",
@@ -156,7 +158,7 @@ std::vector<Setting> targetRows() {
   Setting limit = {"memory-limit", SettingGroup::Target, SettingKind::WholeNumber, "BYTES",
                    "Memory that one device may use, as 76GiB; default 95 % of the device's memory"};
   limit.unit = "bytes";
-  devices.isAlwaysSaid = cluster.isAlwaysSaid = mode.isAlwaysSaid = true;
+  devices.isAlwaysSaid = cluster.isAlwaysSaid = runtime.isAlwaysSaid = mode.isAlwaysSaid = true;
   return {wholeNumberSetting(devices, &PlanRequest::devices, 1, maxDevices),
           textSetting(cluster, &PlanRequest::cluster),
           textListSetting(overrides, &PlanRequest::clusterOverrides),

@@ -75,7 +75,7 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   llvm::Expected<Cluster> preset = loadCluster(request.cluster, request.clusterOverrides);
   if (!preset)
     return preset.takeError();
-  if (!request.runtime.empty()) {
+  if (request.runtime != noRuntime) {
     llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
     if (!runtime)
       return runtime.takeError();

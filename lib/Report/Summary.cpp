@@ -112,7 +112,8 @@ void printHeader(const Plan &plan, llvm::raw_ostream &os) {
   printPipeline(plan, os);
   printByStage("mesh", plan, [](const StagePlan &stage) { return stage.mesh.str(); }, os);
   printByStage("carries", plan, carriesText, os);
-  os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << "\n";
+  os << "mode     " << stepModeName(plan.request.mode) << ", search " << plan.search << ", runtime "
+     << plan.request.runtime << "\n";
   if (plan.training)
     os << "batch    " << batchText(*plan.training) << "\n";
   if (std::string storage = storageText(plan); !storage.empty())

@@ -32,6 +32,7 @@ setting dim batch=4
 setting layout dp=2,tp=4
 setting memory-limit 8589934592
 setting mode train
+setting runtime torch-compiled
 setting search dp
 mesh data=2 (node) model=4 (device)
 seconds communication 0.003
@@ -111,14 +112,14 @@ TEST_CASE("a text that is no baseline is refused with its line") {
   CHECK_THAT(messageOf("hello\n"), Catch::Contains("'hello'") && Catch::Contains("apc baseline 1"));
   CHECK_THAT(messageOf("{\"a\": 1}"), Catch::Contains("a plan.json written by 'apc plan' is expected") ||
                                           Catch::Contains("'version' is missing"));
-  CHECK_THAT(messageOf(text + "op h.*/Add (add) x 2: replicated\n"), Catch::Contains("line 21"));
-  CHECK_THAT(messageOf(text + "setting devices many\n"), Catch::Contains("line 21") && Catch::Contains("many"));
-  CHECK_THAT(messageOf(text + "seconds step nan\n"), Catch::Contains("line 21"));
+  CHECK_THAT(messageOf(text + "op h.*/Add (add) x 2: replicated\n"), Catch::Contains("line 22"));
+  CHECK_THAT(messageOf(text + "setting devices many\n"), Catch::Contains("line 22") && Catch::Contains("many"));
+  CHECK_THAT(messageOf(text + "seconds step nan\n"), Catch::Contains("line 22"));
   CHECK_THAT(messageOf("apc baseline 1\nmesh one device\n"), Catch::Contains("one is missing"));
   // A merge that kept both sides: which of them holds is not for us to say.
   for (const char *second : {"mesh one device", "seconds step 5", "bytes memory total 1", "setting devices 16",
                              "setting search auto", "setting dim batch=8"})
-    CHECK_THAT(messageOf(text + second + "\n"), Catch::Contains("line 21") && Catch::Contains("none is given twice"));
+    CHECK_THAT(messageOf(text + second + "\n"), Catch::Contains("line 22") && Catch::Contains("none is given twice"));
 }
 
 TEST_CASE("the stages of a pipeline are recorded, and others fail") {

@@ -127,7 +127,7 @@ TEST_CASE("defaults are not said, but for the settings that are always said") {
     CHECK(saidTexts(setting, {}) == (setting.isAlwaysSaid ? setting.print(PlanRequest()) : std::vector<std::string>()));
     CHECK(saidTexts(setting, unusualRequest()) == setting.print(unusualRequest()));
   }
-  CHECK(always == std::set<std::string>{"cluster", "devices", "mode", "search"});
+  CHECK(always == std::set<std::string>{"cluster", "devices", "mode", "runtime", "search"});
 }
 
 TEST_CASE("a list that is read adds its items, and a name that is bound again takes the later value") {

@@ -104,7 +104,7 @@ struct OpGraph {
   };
   std::vector<std::vector<Use>> uses() const;
   /// True for the result of an op that only looks at its first operand in another way, or replaces it when parameters
-  /// are loaded: they share their storage.
+  /// are loaded, or through which kernels read and write (`KernelShare::isReadThrough`): they share their storage.
   bool isView(ValueId id) const;
   /// For every value the one in whose storage it lies: itself, unless it is a view. x -> reshape -> y -> reshape -> z:
   /// all lie in x.

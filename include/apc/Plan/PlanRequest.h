@@ -7,6 +7,8 @@
 #include "apc/Plan/Pins.h"
 #include "apc/Plan/PipelineChoice.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +49,9 @@ llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32
 std::optional<int64_t> zeroStage(ZeroChoice choice);         ///< none for Auto
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
+/// The runtime of plans for no runtime: every op is a kernel at the figures of its device.
+constexpr llvm::StringLiteral noRuntime = "none";
+
 /// Settings with their defaults. Each field but the path has one row in the table of settings (apc/Plan/Settings.h),
 /// from which flags, plan.json, baselines and differences follow. The request that a plan carries is enough to plan
 /// again.
@@ -61,7 +66,7 @@ struct PlanRequest {
 
   int64_t devices = 1;                       ///< offered; some of them may be left idle
   std::string cluster = "dgx-a100-80gb";     ///< preset or file
-  std::string runtime = "";                  ///< a name or file; "" for kernels of single ops at the device's figures
+  std::string runtime = "torch-compiled";    ///< a name, a file, or `noRuntime`
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, in order: "device.memory_bytes=40GiB"
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 

@@ -28,6 +28,7 @@ struct Setting {
   bool isBinding = false;        ///< a list of NAME=VALUE; a name has one value
   bool replaces = false;         ///< a list that is given anew replaces the one that was there, instead of adding to it
   bool isAlwaysSaid = false;     ///< written even where it has its default
+  llvm::StringRef older = "";    ///< the text that files of older versions mean by saying nothing; "" for the default
   bool isOfTraining = false;     ///< refused without `--mode train`
 
   /// The texts from which `read` makes the same value; empty for a list without items and an option without value.

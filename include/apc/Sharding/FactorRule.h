@@ -79,6 +79,9 @@ struct FactorRule {
   const Factor &factor(FactorId id) const { return factors[id.index()]; }
   /// True for factors of operands that no result has.
   bool isReduction(FactorId id) const;
+  /// The op only puts dims in another order, or gives parts of them: no arithmetic, one operand, no new elements. A
+  /// kernel that makes the operand, or reads a result, can go over it in that order instead (Transpose, Split).
+  bool isRearrangement() const;
   /// The product of the factor sizes.
   double numPoints() const;
   double flops() const { return flopsPerPoint * numPoints(); }

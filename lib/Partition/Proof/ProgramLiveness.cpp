@@ -16,7 +16,7 @@ namespace apc {
 namespace {
 
 /// True for ops that move nothing: their rule says so, and they read a tensor. Masks and kept addends move nothing:
-/// they are applied while their op reads the value.
+/// they are applied while their op reads the value. Rearrangements may be read or written through.
 bool isView(mlir::Operation *op) {
   if (llvm::isa<RankInterface>(op))
     return op->getNumOperands() > 0;
@@ -24,7 +24,7 @@ bool isView(mlir::Operation *op) {
   if (!interface || op->getNumOperands() == 0 || !shapeOf(op->getOperand(0)))
     return false;
   mlir::FailureOr<FactorRule> rule = interface.getRule();
-  return mlir::succeeded(rule) && rule->work == Work::View;
+  return mlir::succeeded(rule) && (rule->work == Work::View || rule->isRearrangement());
 }
 
 int64_t bytesOf(mlir::Value value) {

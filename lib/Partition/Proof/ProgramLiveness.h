@@ -23,8 +23,8 @@ struct ProgramBytes {
 /// `main` has no calls. A value lives from the op that makes it to its last user; arguments from the start, results to
 /// the end; values that other stages send from their arrival, values sent to other stages until then; constants are
 /// left out. Copies of a micro-batch have values of their own, but for sums. The result of an op that only looks at its
-/// first operand differently (a view) shares its storage, and so does a result of `main` with the parameter that it
-/// replaces.
+/// first operand differently (a view), or in another order, shares its storage, and so does a result of `main` with the
+/// parameter that it replaces.
 ProgramBytes programBytes(mlir::func::FuncOp main);
 
 } // namespace apc

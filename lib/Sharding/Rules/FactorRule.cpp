@@ -56,6 +56,19 @@ void printTensors(llvm::raw_ostream &os, const FactorRule &rule, llvm::ArrayRef<
 
 bool FactorRule::isReduction(FactorId id) const { return contains(operands, id) && !contains(results, id); }
 
+bool FactorRule::isRearrangement() const {
+  if (work != Work::Stream || flopsPerPoint != 0 || operands.size() != 1 || operands[0].absent)
+    return false;
+  const RuleTensor &operand = operands[0];
+  for (const RuleTensor &result : results) {
+    if (result.absent || result.dims.size() != operand.dims.size() || result.elementBits != operand.elementBits)
+      return false;
+    if (results.size() == 1 && !std::is_permutation(result.dims.begin(), result.dims.end(), operand.dims.begin()))
+      return false;
+  }
+  return true;
+}
+
 double FactorRule::numPoints() const {
   double points = 1;
   for (const Factor &factor : factors)

@@ -90,7 +90,7 @@ double gpipeSeconds(const Plan &plan, int64_t microBatches) {
   return end;
 }
 
-OpGraph graphOf(const PlanRequest &request) { return importedStep(request).graph; }
+OpGraph graphOf(const PlanRequest &request) { return valueOf(graphAsRun(importedStep(request).graph, request)); }
 
 std::string faultOfStatements(const OpGraph &graph, const Plan &plan) {
   llvm::Error error = checkStatements(graph, plan);

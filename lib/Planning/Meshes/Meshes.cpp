@@ -196,10 +196,15 @@ static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
   return request;
 }
 
-/// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide.
+/// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide. First
+/// answers do without, unless there is none or the second search takes little.
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+  const Stopwatch watch(*task.control.clock);
   llvm::Expected<MeshChoice> choice = chooseOnce(task);
-  bool isEnough = choice && (choice->isByFirstSums || task.control.effort != PlanningEffort::Proofs);
+  constexpr double little = 0.01; // of the time limit
+  bool isFirst = choice && choice->best && task.control.effort != PlanningEffort::Proofs &&
+                 watch.seconds() > little * task.request.timeLimitSeconds;
+  bool isEnough = choice && (choice->isByFirstSums || isFirst);
   if (!choice || isEnough || task.isOutOfTime(PlanningTask::Part::Search))
     return choice;
   std::optional<PlanRequest> request = withoutGathering(task);

@@ -99,11 +99,11 @@ void writeMemory(SchemaVisitor &visit) {
   int64_t bytes = 0;
   for (MemoryCategory category : allMemoryCategories())
     if (category == MemoryCategory::Runtime)
-      visit.optional(memoryCategoryName(category), bytes, from(0, "What the runtime takes beside the others"));
+      visit.optional(memoryCategoryName(category), bytes, from(0, "The share of the runtime beside the others"));
     else
       visit(memoryCategoryName(category), bytes, from(0, ""));
   visit("total", bytes, from(0, "The sum of the others, host apart"));
-  visit.optional(hostMemoryKey, bytes, from(0, "What rests in the host's memory, for one device"));
+  visit.optional(hostMemoryKey, bytes, from(0, "The share of the host's memory, for one device"));
 }
 
 /// The keywords of a scalar.

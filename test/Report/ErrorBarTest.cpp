@@ -5,6 +5,8 @@
 #include "apc/Report/ExplainJson.h"
 #include "apc/Report/Summary.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <catch2/catch.hpp>
 
 using namespace apc;
@@ -48,6 +50,26 @@ TEST_CASE("a step of training has a bar, one of inference has none") {
   plan.training.reset();
   CHECK(!errorBarOf(plan));
   CHECK(textOf(printErrorBar, plan).empty());
+}
+
+TEST_CASE("the kind of a bar is that of the parallelism on which the seconds rest") {
+  Plan plan = planBeside(0.011);
+  plan.pipeline.reset();
+  auto distanceOf = [](llvm::StringRef kind) {
+    auto isOfKind = [&](const PublishedDistance &own) { return own.kind == kind; };
+    return llvm::find_if(publishedDistances(), isOfKind)->distance;
+  };
+  auto widthWithout = [&](double tensorSeconds) {
+    plan.parallelism = {{"data parallel", 0.130, 1}, {"tensor parallel", tensorSeconds, 1}};
+    return errorBarOf(plan)->high / plan.stepSeconds;
+  };
+  CHECK(widthWithout(0.01005) == Approx(distanceOf("data")));
+  CHECK(widthWithout(0.010 * distanceOf("data") * 1.001) == Approx(distanceOf("tensor")));
+  CHECK(widthWithout(0.019) == Approx(distanceOf("tensor")));
+  plan.parallelism.pop_back();
+  CHECK(errorBarOf(plan)->high == Approx(plan.stepSeconds * distanceOf("data")));
+  plan.pipeline = PlanPipeline{"1f1b", 4, 1, {}, {}};
+  CHECK(errorBarOf(plan)->high == Approx(plan.stepSeconds * distanceOf("stages")));
 }
 
 TEST_CASE("a choice is open where the bars of the two best overlap, and a measurement is named") {

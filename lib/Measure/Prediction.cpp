@@ -5,6 +5,7 @@
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
+#include "apc/Graph/Batch.h"
 #include "apc/IR/Apc.h"
 #include "apc/Plan/Settings.h"
 #include "apc/Planning/LayoutFigures.h"
@@ -30,16 +31,30 @@ int64_t microBatchesOf(const Measurement &row) {
   return microBatchOf(row) > 0 ? std::max<int64_t>(1, row.globalBatch / microBatchOf(row)) : 1;
 }
 
-/// Rows whose steps have one graph but for the number of micro-batches, the runtime, and what runs beside what.
+/// The graph is one for all micro-batches but for its sizes (`atBatch`). A batch of 1 has other ops, the seats of
+/// experts are rounded up, and recomputation keeps the rows of an embedding that are few beside its table.
+bool hasGraphOfAnyBatch(const Measurement &row) {
+  const TransformerShape &model = row.model;
+  constexpr int64_t mostPositions = int64_t(1) << 17, fewRows = 8;
+  int64_t batch = microBatchOf(row);
+  int64_t largest = std::max({model.hidden, 3 * model.heads * model.headSize, model.inner, model.vocabulary});
+  return batch > 1 && model.experts == 0 && largest < anyBatch && batch * model.sequence > model.vocabulary / fewRows &&
+         std::max(model.sequence, model.decoderSequence) <= mostPositions;
+}
+
+/// Rows whose steps have one graph but for the size and number of micro-batches, the runtime, and what runs beside
+/// what.
 auto graphKey(const Measurement &row) {
   int64_t batch = microBatchOf(row);
-  return std::make_tuple(row.model, batch, batch > 0 ? microBatchesOf(row) > 1 : row.globalBatch,
-                         row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision,
-                         row.widensGradients);
+  return std::make_tuple(
+      row.model, hasGraphOfAnyBatch(row) ? anyBatch : batch, batch > 0 ? microBatchesOf(row) > 1 : row.globalBatch,
+      row.layout.recompute.value_or(RecomputeChoice::None).str(), row.precision, row.widensGradients);
 }
 
 /// Rows with one `graphKey` that are costed on one graph.
-auto runKey(const Measurement &row) { return std::make_tuple(microBatchesOf(row), row.overlaps, row.runtime); }
+auto runKey(const Measurement &row) {
+  return std::make_tuple(microBatchOf(row), microBatchesOf(row), row.overlaps, row.runtime);
+}
 
 /// Rows of one graph that have one cost.
 auto costKey(const Measurement &row) {
@@ -91,8 +106,8 @@ llvm::Expected<PlanRequest> requestFor(const Measurement &row) {
 }
 
 /// The graph as the trainer of the row ran it, which holds sums of gradients in its own type.
-llvm::Expected<OpGraph> graphOfTrainer(const OpGraph &shared, const Measurement &row) {
-  OpGraph graph = withMicroBatches(shared, microBatchesOf(row));
+llvm::Expected<OpGraph> graphOfTrainer(OpGraph shared, const Measurement &row) {
+  OpGraph graph = withMicroBatches(std::move(shared), microBatchesOf(row));
   if (!row.runtime.empty()) {
     llvm::Expected<Runtime> runtime = loadRuntime(row.runtime);
     if (!runtime)
@@ -113,8 +128,8 @@ public:
     auto isBefore = [&](size_t a, size_t b) { return runKey(rows[a]) < runKey(rows[b]); };
     llvm::stable_sort(indices, isBefore);
     const Measurement &first = rows[indices.front()];
-    llvm::Expected<PlanRequest> request = requestFor(first);
-    llvm::Expected<OpGraph> graph = request ? buildGraphOf(first, *request) : request.takeError();
+    isForAnyBatch = microBatchOf(first) != microBatchOf(rows[indices.back()]);
+    llvm::Expected<OpGraph> graph = build(first);
     if (!graph)
       return failAll(indices, takeMessage(graph.takeError()).second);
     llvm::ArrayRef<size_t> rest = indices;
@@ -126,6 +141,17 @@ public:
   }
 
 private:
+  llvm::Expected<OpGraph> build(const Measurement &row) const {
+    llvm::Expected<PlanRequest> request = requestFor(row);
+    if (!request)
+      return request.takeError();
+    if (isForAnyBatch) {
+      request->microBatch = anyBatch;
+      request->globalBatch = microBatchesOf(row) > 1 ? 2 * anyBatch : anyBatch;
+    }
+    return buildGraphOf(row, *request);
+  }
+
   void failAll(llvm::ArrayRef<size_t> some, const std::string &failure) {
     for (size_t index : some)
       into[index].failure = failure;
@@ -134,7 +160,8 @@ private:
   /// The rows \p some, which have one `runKey`, too.
   void predictRun(const OpGraph &shared, llvm::ArrayRef<size_t> some) {
     const Measurement &first = rows[some.front()];
-    llvm::Expected<OpGraph> graph = graphOfTrainer(shared, first);
+    llvm::Expected<OpGraph> graph =
+        graphOfTrainer(isForAnyBatch ? atBatch(shared, microBatchOf(first)) : shared, first);
     if (!graph)
       return failAll(some, takeMessage(graph.takeError()).second);
     std::map<decltype(costKey(first)), size_t> known;
@@ -154,6 +181,7 @@ private:
   std::vector<size_t> indices;
   std::shared_ptr<KnownOrders> orders;
   std::vector<Prediction> &into;
+  bool isForAnyBatch = false; ///< the graph was built at `anyBatch`, for rows of several
 };
 
 } // namespace

@@ -89,6 +89,31 @@ TEST_CASE("rows that differ in micro-batches, runtime or overlap share a graph a
   }
 }
 
+TEST_CASE("rows that differ in the size of micro-batches share a graph, which has the sizes of each") {
+  std::vector<Cells> cells;
+  for (const char *batch : {"1", "2", "3", "4", "64"})
+    for (const char *recompute : {"none", "selective", "full"}) {
+      Cells own = {{"micro_batch", batch}, {"recompute", recompute}, {"global_batch", "384"}};
+      cells.push_back(throughputCells(own));
+      own["notes"] = "Megatron-LM";
+      cells.push_back(throughputCells(own));
+      own["model_family"] = "LLaMA";
+      cells.push_back(throughputCells(own));
+      own["pp"] = "2", own["dp"] = "1";
+      cells.push_back(throughputCells(own));
+    }
+  std::vector<Measurement> rows = readRows(cells);
+  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CAPTURE(index, rows[index].layout.str(), together[index].failure);
+    REQUIRE(together[index].isCosted());
+    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
+    CHECK(together[index].seconds == alone.seconds);
+    CHECK(together[index].computeSeconds == alone.computeSeconds);
+    CHECK(together[index].memoryBytes == alone.memoryBytes);
+  }
+}
+
 TEST_CASE("sums of gradients have the type of the trainer that ran the step, and in a plan that of its program") {
   Cells cells = {{"precision", "fp16"}, {"global_batch", "32"}, {"notes", "Megatron-LM"}, {"hidden", "2048"}};
   Measurement row = readRows({throughputCells(cells)}).front();

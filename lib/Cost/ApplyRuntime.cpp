@@ -1,6 +1,8 @@
 // Kernels out of ops, by their rules alone.
 #include "apc/Cost/ApplyRuntime.h"
 
+#include "apc/Graph/LossValues.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -82,14 +84,18 @@ public:
   void run() {
     for (size_t op = 0; op < graph.ops.size(); ++op)
       for (std::optional<ValueId> result : graph.ops[op].results)
-        if (result && graph.ops[op].accumulates && graph.value(*result).role == ValueRole::Gradient)
+        if (result && graph.ops[op].accumulates && graph.value(*result).role == ValueRole::Gradient) {
           narrow(*result, bitsOf(graph.ops[op]));
+          graph.values[result->index()].exchangeBits =
+              static_cast<unsigned>(bitsOfByte * runtime.gradientExchangeBytes);
+        }
   }
 
 private:
+  static constexpr int64_t bitsOfByte = 8;
+
   unsigned bitsOf(const GraphOp &sum) const {
     bool isHalf = sum.format == NumberFormat::F16 && runtime.fp16GradientSumBytes > 0;
-    constexpr int64_t bitsOfByte = 8;
     return static_cast<unsigned>(bitsOfByte * (isHalf ? runtime.fp16GradientSumBytes : runtime.gradientSumBytes));
   }
 
@@ -234,5 +240,22 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
 }
 
 void narrowSums(OpGraph &graph, const Runtime &runtime) { SumNarrower(graph, runtime).run(); }
+
+void runLogitsAgain(OpGraph &graph, const Runtime &runtime) {
+  if (!runtime.recomputesLogits)
+    return;
+  const std::vector<bool> isOfLoss = lossValues(graph), follows = graph.followers();
+  for (size_t index = 0; index < graph.ops.size(); ++index) {
+    GraphOp &op = graph.ops[index];
+    FactorRule rule = graph.ruleOf(OpId(index));
+    if (rule.work != Work::Contraction || follows[index] || !op.results[0] || !isOfLoss[op.results[0]->index()])
+      continue;
+    rule.flopsPerPoint *= 2;
+    op.rule = RuleId(graph.rules.size());
+    graph.rules.push_back(std::move(rule));
+    GraphValue &logits = graph.values[op.results[0]->index()];
+    logits.exchangeBits = 2 * logits.shape.elementBits;
+  }
+}
 
 } // namespace apc

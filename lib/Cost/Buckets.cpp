@@ -266,7 +266,7 @@ void takeTogether(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, con
       Sharding from = move.source ? cost.moves[*move.source].target
                                   : resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()],
                                                    value.resultIndex);
-      move.redistribution = *alone.of(value.shape).collectives(from, move.target);
+      move.redistribution = *alone.of(value.exchanged()).collectives(from, move.target);
       move.redistribution.seconds *= static_cast<double>(move.repeats);
     }
     if (!move.bucket)

@@ -62,7 +62,7 @@ public:
     auto strategyOf = [&](OpId op) -> const Strategy & { return strategies[op.index()]; };
     for (auto [v, value] : llvm::enumerate(graph.values)) {
       std::optional<unsigned> group = fusion.group(ValueId(v));
-      Redistributor &redistributor = (group ? together[*group] : alone).of(value.shape);
+      Redistributor &redistributor = (group ? together[*group] : alone).of(value.exchanged());
       ValueHub hub = suggested[v] ? *suggested[v] : ValueHub{ValueId(v), std::nullopt};
       auto own = movesByPass(graph, passes, uses[v], strategyOf, redistributor, hub, cost.moves.size());
       if (!own)

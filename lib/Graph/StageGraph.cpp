@@ -164,7 +164,7 @@ bool StageBuilder::waitsForUpdate(const StageTransfer &transfer) const {
 ValueId StageBuilder::addValue(ValueId original, OpId producer, unsigned index, ValueRole role) {
   const GraphValue &value = whole.value(original);
   ValueId id(own.graph.values.size());
-  own.graph.values.push_back({value.name, value.shape, role, producer, index});
+  own.graph.values.push_back({value.name, value.shape, role, producer, index, {}, value.exchangeBits});
   own.values.push_back(original);
   valueIds[original.index()] = id;
   return id;

@@ -113,6 +113,8 @@ llvm::Expected<OpGraph> graphOfTrainer(OpGraph shared, const Measurement &row) {
     if (!runtime)
       return runtime.takeError();
     narrowSums(graph, *runtime);
+    if (row.layout.recompute == RecomputeChoice::Full)
+      runLogitsAgain(graph, *runtime);
   }
   return graphAsRun(std::move(graph), requestOf(row, modelName));
 }

@@ -155,7 +155,54 @@ TEST_CASE("sums of gradients have the bits of their runtime") {
     narrowSums(graph, runtime);
     CHECK(graph.values[1].shape.elementBits == 16);
     CHECK(graph.values[2].shape.elementBits == 32);
+    CHECK(graph.values[1].exchanged() == graph.values[1].shape);
+    runtime.gradientExchangeBytes = 8;
+    narrowSums(graph, runtime);
+    CHECK(graph.values[1].shape.elementBits == 16);
+    CHECK(graph.values[1].exchanged() == TensorShape{{mebi}, 64});
+    CHECK(graph.values[2].exchanged() == graph.values[2].shape);
   }
+}
+
+TEST_CASE("logits are made and exchanged again where a trainer computes them again") {
+  OpGraph graph;
+  auto add = [&](Work work, llvm::ArrayRef<unsigned> operands, bool hasResult) {
+    FactorRuleBuilder builder;
+    FactorId i = builder.addFactor("i", mebi);
+    for (size_t operand = 0; operand < operands.size(); ++operand)
+      builder.addOperand({{i}}, 16);
+    if (hasResult)
+      builder.addResult({{i}}, 16);
+    builder.setWork(work);
+    builder.setFlopsPerPoint(2);
+    GraphOp &op = graph.ops.emplace_back();
+    op.rule = RuleId(graph.rules.size());
+    graph.rules.push_back(builder.take());
+    for (unsigned value : operands)
+      op.operands.emplace_back(ValueId(value));
+    if (!hasResult)
+      return;
+    op.results.emplace_back(ValueId(graph.values.size()));
+    graph.values.push_back({"v", TensorShape{{mebi}, 16}, ValueRole::Activation, OpId(graph.ops.size() - 1), 0});
+  };
+  add(Work::View, {}, true);            // 0: rows
+  add(Work::View, {}, true);            // 1: a weight
+  add(Work::Contraction, {0, 1}, true); // 2: a layer
+  add(Work::Contraction, {2, 1}, true); // 3: logits
+  add(Work::Stream, {3}, true);         // 4: the loss
+  add(Work::View, {4}, false);
+  add(Work::Stream, {1}, true); // 5: the next weight
+  graph.values[1].role = ValueRole::Parameter;
+  graph.values[5].replaces = ValueId(1);
+  Runtime runtime;
+  runLogitsAgain(graph, runtime);
+  CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 2);
+  runtime.recomputesLogits = true;
+  runLogitsAgain(graph, runtime);
+  CHECK(graph.ruleOf(OpId(2)).flopsPerPoint == 2);
+  CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 4);
+  CHECK(graph.values[2].exchanged() == graph.values[2].shape);
+  CHECK(graph.values[3].exchanged() == TensorShape{{mebi}, 32});
 }
 
 TEST_CASE("kernels of an attention have a share of the device's speed") {

@@ -34,11 +34,14 @@ struct Runtime {
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
   int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum, for `narrowSums`; 0: as in the program
+  int64_t gradientExchangeBytes =
+      0; ///< of such an element where devices add sums up, for `narrowSums`; 0: as it is held
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
-  bool gathersLogits = false; ///< before the loss, which each rank of tensor parallelism then takes over all classes
-  double collectiveShare = 1; ///< the speed of collectives inside its steps beside that of the same alone
-  double dispatchSeconds = 0; ///< of the host, for each kernel that it launches one by one
+  bool gathersLogits = false;    ///< before the loss, which each rank of tensor parallelism then takes over all classes
+  bool recomputesLogits = false; ///< full recomputation runs their product again, as it does the layers before it
+  double collectiveShare = 1;    ///< the speed of collectives inside its steps beside that of the same alone
+  double dispatchSeconds = 0;    ///< of the host, for each kernel that it launches one by one
   bool waitsForTransfers = false; ///< a stage of a pipeline computes nothing while it sends
   bool waitsForKernels = false;   ///< the host launches a kernel when the one before has ended, not ahead of the device
 

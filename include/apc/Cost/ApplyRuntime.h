@@ -23,4 +23,9 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime);
 /// its own type, and is costed with that.
 void narrowSums(OpGraph &graph, const Runtime &runtime);
 
+/// Lets the contractions that make logits run twice, and devices exchange logits twice, where \p runtime computes them
+/// again with its layers. For steps that another trainer ran with full recomputation: the policy `full` of a program
+/// keeps what stands outside the layers.
+void runLogitsAgain(OpGraph &graph, const Runtime &runtime);
+
 } // namespace apc

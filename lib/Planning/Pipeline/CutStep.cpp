@@ -27,7 +27,7 @@ bool areAlike(const GraphOp &a, const GraphOp &b) {
 
 bool areAlike(const GraphValue &a, const GraphValue &b) {
   return a.shape == b.shape && a.role == b.role && a.producer == b.producer && a.resultIndex == b.resultIndex &&
-         a.replaces == b.replaces;
+         a.replaces == b.replaces && a.exchangeBits == b.exchangeBits;
 }
 
 } // namespace

@@ -28,8 +28,8 @@ struct Prediction {
 std::string commandOf(const Measurement &row, llvm::StringRef path);
 
 /// The cost of each row that is not left out, in their order; rows that are left out have the reason as failure. Each
-/// model is built once for each recomputation and precision, and apart for a step of one micro-batch; micro-batches of a
-/// few rows have models of their own, which are built apart, too. `report` is told how many rows are done, in rising
+/// model is built once for each recomputation and precision, and apart for a step of one micro-batch; micro-batches of
+/// a few rows have models of their own, which are built apart, too. `report` is told how many rows are done, in rising
 /// numbers and by one thread at a time; may be empty. \p numThreads never changes the answer.
 std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned numThreads,
                                    llvm::function_ref<void(size_t)> report = {});

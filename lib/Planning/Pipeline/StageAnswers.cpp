@@ -375,8 +375,9 @@ StageAnswers::Wanted StageAnswers::usualOf(const PipelinePoint &point, const Ans
 }
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::searchUsual(const PipelinePoint &point, const Answers &followed,
-                                                                double slack) const {
-  const Wanted usual = usualOf(point, followed);
+                                                                double slack, double part) const {
+  Wanted usual = usualOf(point, followed);
+  usual.limitBytes = static_cast<int64_t>(part * static_cast<double>(usual.limitBytes));
   const int64_t bytes = followed.at(usual.stage)->candidate->cost.memory.total();
   if (slowdownWithin(static_cast<double>(bytes) / static_cast<double>(usual.limitBytes)) > slack)
     return followed;

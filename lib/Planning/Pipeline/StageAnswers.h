@@ -67,8 +67,9 @@ public:
   llvm::Expected<Answers> answersBy(const PipelinePoint &point, AnswerStage answerStage, AnswersShared shared) const;
   /// The answers where stages of the most frequent kind have what is found on the mesh of \p followed within their
   /// share of the memory, and the others follow them. They may still need too much; the same where nothing is found, or
-  /// where it is expected to take more than \p slack times as long.
-  llvm::Expected<Answers> searchUsual(const PipelinePoint &point, const Answers &followed, double slack) const;
+  /// where it is expected to take more than \p slack times as long. \p part: of the share, that they may take.
+  llvm::Expected<Answers> searchUsual(const PipelinePoint &point, const Answers &followed, double slack,
+                                      double part) const;
   /// The answers where stages of the most frequent kind have what a search of all meshes finds until the gap or the
   /// time limit, and the others follow them; they may be no better, and need more memory than there is.
   llvm::Expected<Answers> proofs(const PipelinePoint &point, const Answers &first) const;

@@ -90,6 +90,31 @@ llvm::Expected<PipelineTrial> StagedStep::plan(const PipelinePoint &point, Meshe
   return !smaller || smaller->fits() ? std::move(smaller) : std::move(trial);
 }
 
+llvm::Expected<PipelineTrial> StagedStep::searchUsual(const PipelinePoint &point, StageAnswers::Answers &followed,
+                                                      double slack) const {
+  constexpr unsigned mostRounds = 3;
+  constexpr double little = 1.05;
+  std::optional<StageAnswers::Answers> first;
+  double part = 1;
+  for (unsigned round = 0;; ++round) {
+    llvm::Expected<StageAnswers::Answers> searched = answers.searchUsual(point, followed, slack, part);
+    if (!searched)
+      return searched.takeError();
+    if (!first)
+      first = *searched;
+    llvm::Expected<PipelineTrial> trial = assemble(point, *searched);
+    if (!trial || trial->fits())
+      return trial;
+    const int64_t bytes = trial->answer ? fullestBytes(*trial->answer) : std::numeric_limits<int64_t>::max();
+    const double excess = static_cast<double>(bytes) / static_cast<double>(whole.memoryLimitBytes);
+    if (excess > little || round + 1 == mostRounds) {
+      followed = std::move(*first);
+      return trial;
+    }
+    part /= excess;
+  }
+}
+
 llvm::Expected<PipelineTrial> StagedStep::planWithin(const PipelinePoint &point, MeshesToSearch meshes,
                                                      std::optional<double> secondsToBeat, MemoryShares shares) {
   llvm::Expected<StageAnswers::Answers> followed = answers.followers(point, shares);
@@ -101,12 +126,9 @@ llvm::Expected<PipelineTrial> StagedStep::planWithin(const PipelinePoint &point,
     if (!trial || trial->fits())
       return trial;
     slack = secondsToBeat ? *secondsToBeat / trial->answer->time.stepSeconds : slack;
-    followed = answers.searchUsual(point, *followed, slack);
-    if (!followed)
-      return followed.takeError();
-    trial = assemble(point, *followed);
-    if (!trial || trial->fits())
-      return trial;
+    llvm::Expected<PipelineTrial> usual = searchUsual(point, *followed, slack);
+    if (!usual || usual->fits())
+      return usual;
   }
   llvm::Expected<StageAnswers::Answers> stages = answers.firstAnswers(point, meshes, *followed, slack, shares);
   if (!stages)

@@ -54,6 +54,11 @@ public:
   llvm::Expected<PipelineAnswer> prove(PipelineAnswer first) const;
 
 private:
+  /// The pipeline whose most frequent stages are searched within their share of the memory, once more in a smaller part
+  /// of it where all stages of a worker together need a little more than there is. \p followed: what other stages
+  /// follow; then what the first search has found, where nothing fits.
+  llvm::Expected<PipelineTrial> searchUsual(const PipelinePoint &point, StageAnswers::Answers &followed,
+                                            double slack) const;
   llvm::Expected<PipelineTrial> planWithin(const PipelinePoint &point, MeshesToSearch meshes,
                                            std::optional<double> secondsToBeat, MemoryShares shares);
   StagedStep(const PlanningTask &whole, std::shared_ptr<const CutStep> step, WorkerPools workers,

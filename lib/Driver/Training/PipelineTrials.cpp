@@ -84,12 +84,15 @@ llvm::Error PipelineTrials::tryPolicies(double end) {
   return llvm::Error::success();
 }
 
-llvm::Error PipelineTrials::tryWorkers(int64_t workers, double end) {
+llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t workers) const {
   auto all = microBatchRequests(request);
-  if (!all)
-    return all.takeError();
-  for (PlanRequest &point : *all)
-    point.pipeline = point.pipeline.with(workers);
+  if (all)
+    for (PlanRequest &point : *all)
+      point.pipeline = point.pipeline.with(workers);
+  return all;
+}
+
+size_t PipelineTrials::firstOf(int64_t workers, llvm::ArrayRef<PlanRequest> all) const {
   constexpr double perWorker = 8;
   auto distance = [&](const PlanRequest &point) {
     return std::abs(
@@ -97,22 +100,45 @@ llvm::Error PipelineTrials::tryWorkers(int64_t workers, double end) {
            std::log2(static_cast<double>(evenWays(point)));
   };
   const auto first =
-      llvm::min_element(*all, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
+      llvm::min_element(all, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
+  return static_cast<size_t>(first - all.begin());
+}
+
+llvm::Error PipelineTrials::begin(int64_t workers, double end) {
+  auto all = pointsOf(workers);
+  if (!all)
+    return all.takeError();
   bestHere.reset();
-  auto from = llvm::ArrayRef(*all).drop_front(first - all->begin());
-  if (llvm::Error error = tryUntilOneFits(from, end))
+  if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstOf(workers, *all)), end))
     return error;
-  if (!bestHere)
-    return llvm::Error::success();
+  if (bestHere)
+    bestOf.insert_or_assign(workers, *bestHere);
+  return llvm::Error::success();
+}
+
+llvm::Error PipelineTrials::improve(int64_t workers, double end) {
+  auto all = pointsOf(workers);
+  if (!all)
+    return all.takeError();
+  bestHere = bestOf.at(workers);
+  const size_t first = firstOf(workers, *all);
+  auto from = llvm::ArrayRef(*all).drop_front(first);
   while (!from.empty() && microBatchesOf(from.front()) <= microBatchesOf(bestHere->point))
     from = from.drop_front();
-  if (llvm::Error error = tryAsLongAsBetter(evenlyShared(from), end))
-    return error;
-  std::vector<PlanRequest> fewer(all->begin(), first);
+  std::vector<PlanRequest> fewer(all->begin(), all->begin() + static_cast<ptrdiff_t>(first));
   std::reverse(fewer.begin(), fewer.end());
-  if (llvm::Error error = tryAsLongAsBetter(evenlyShared(fewer), end))
-    return error;
+  for (llvm::ArrayRef<PlanRequest> others : {llvm::ArrayRef(fewer), from}) // chunks leave short bubbles for fewer
+    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(others), end))
+      return error;
   return tryPolicies(end);
+}
+
+std::vector<int64_t> PipelineTrials::begun() const {
+  std::vector<int64_t> workers;
+  for (const auto &[count, best] : bestOf)
+    workers.push_back(count);
+  llvm::stable_sort(workers, [&](int64_t a, int64_t b) { return isBetter(bestOf.at(a).rank, bestOf.at(b).rank); });
+  return workers;
 }
 
 } // namespace apc

@@ -4,9 +4,11 @@
 #include "PointPlanner.h"
 #include "TrainingTrials.h"
 
+#include <map>
+
 namespace apc {
 
-/// Tries the points of one number of workers.
+/// Tries the points of numbers of workers.
 class PipelineTrials {
 public:
   /// \p pool: all devices.
@@ -14,21 +16,31 @@ public:
       : request(request), points(points), pool(pool), trials(request, {points.whole, points.whole}, points.control),
         policies(policiesOf(request)) {}
 
-  /// With `workers`, until \p end seconds are left.
-  llvm::Error tryWorkers(int64_t workers, double end);
+  /// The first point of `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds
+  /// are left.
+  llvm::Error begin(int64_t workers, double end);
+  /// Other micro-batches and policies of workers that have begun, as long as they are better, until \p end seconds are
+  /// left.
+  llvm::Error improve(int64_t workers, double end);
+  /// The workers of which something fits, the fastest first.
+  std::vector<int64_t> begun() const;
   const TrainingTrials &all() const { return trials; }
   double secondsLeft() const { return trials.secondsLeft(); }
   /// Seconds in which a point can be planned again, at the least.
   double secondsOfPoint() const { return shareOfPoint * request.timeLimitSeconds; }
 
 private:
-  /// The best that was found of the number of workers that is being tried.
+  /// The best that was found of a number of workers.
   struct Here {
     PlanRank rank;
     PlanRequest point;
     bool isByMemory; ///< more memory might make it faster
   };
 
+  /// All micro-batches of so many workers, the fewest first.
+  llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
+  /// The place in \p all where trials begin.
+  size_t firstOf(int64_t workers, llvm::ArrayRef<PlanRequest> all) const;
   /// The ways that a worker's nodes can share a micro-batch evenly, where each takes a part of every sample inside.
   int64_t evenWays(const PlanRequest &point) const;
   /// Those of \p points, the nearest first, without ones whose next neighbour can be shared more evenly.
@@ -49,7 +61,8 @@ private:
   const Pool &pool;
   TrainingTrials trials;
   std::vector<RecomputeSetting> policies;
-  std::optional<Here> bestHere;
+  std::optional<Here> bestHere;   ///< of the number of workers that is being tried
+  std::map<int64_t, Here> bestOf; ///< by number of workers
 };
 
 } // namespace apc

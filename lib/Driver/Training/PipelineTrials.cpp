@@ -1,28 +1,12 @@
 // A descent along policies and micro-batches.
 #include "PipelineTrials.h"
+#include "Workers/EvenShares.h"
 
 #include "apc/Driver/ImportStep.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
-#include <numeric>
-
 namespace apc {
-
-int64_t PipelineTrials::evenWays(const PlanRequest &point) const {
-  const int64_t devices = pool.numDevices() / *point.pipeline.count;
-  const int64_t nodes = std::max<int64_t>(1, devices / pool.levelSizes().back());
-  return point.microBatch ? std::min(nodes, std::gcd(*point.microBatch, devices)) : nodes;
-}
-
-std::vector<PlanRequest> PipelineTrials::evenlyShared(llvm::ArrayRef<PlanRequest> points) const {
-  std::vector<PlanRequest> kept;
-  for (size_t index = 0; index < points.size(); ++index)
-    if (index + 1 == points.size() || evenWays(points[index]) >= evenWays(points[index + 1]))
-      kept.push_back(points[index]);
-  return kept;
-}
 
 llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double end) {
   constexpr double most = 0.2; // of the time limit: others may be faster
@@ -92,24 +76,12 @@ llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t worker
   return all;
 }
 
-size_t PipelineTrials::firstOf(int64_t workers, llvm::ArrayRef<PlanRequest> all) const {
-  constexpr double perWorker = 8;
-  auto distance = [&](const PlanRequest &point) {
-    return std::abs(
-               std::log2(static_cast<double>(microBatchesOf(point)) / (perWorker * static_cast<double>(workers)))) -
-           std::log2(static_cast<double>(evenWays(point)));
-  };
-  const auto first =
-      llvm::min_element(all, [&](const PlanRequest &a, const PlanRequest &b) { return distance(a) < distance(b); });
-  return static_cast<size_t>(first - all.begin());
-}
-
 llvm::Error PipelineTrials::begin(int64_t workers, double end) {
   auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
   bestHere.reset();
-  if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstOf(workers, *all)), end))
+  if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstToTry(pool, workers, *all)), end))
     return error;
   if (bestHere)
     bestOf.insert_or_assign(workers, *bestHere);
@@ -121,14 +93,14 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   if (!all)
     return all.takeError();
   bestHere = bestOf.at(workers);
-  const size_t first = firstOf(workers, *all);
+  const size_t first = firstToTry(pool, workers, *all);
   auto from = llvm::ArrayRef(*all).drop_front(first);
   while (!from.empty() && microBatchesOf(from.front()) <= microBatchesOf(bestHere->point))
     from = from.drop_front();
   std::vector<PlanRequest> fewer(all->begin(), all->begin() + static_cast<ptrdiff_t>(first));
   std::reverse(fewer.begin(), fewer.end());
   for (llvm::ArrayRef<PlanRequest> others : {llvm::ArrayRef(fewer), from}) // chunks leave short bubbles for fewer
-    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(others), end))
+    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), end))
       return error;
   return tryPolicies(end);
 }

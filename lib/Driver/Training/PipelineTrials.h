@@ -39,12 +39,6 @@ private:
 
   /// All micro-batches of so many workers, the fewest first.
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
-  /// The place in \p all where trials begin.
-  size_t firstOf(int64_t workers, llvm::ArrayRef<PlanRequest> all) const;
-  /// The ways that a worker's nodes can share a micro-batch evenly, where each takes a part of every sample inside.
-  int64_t evenWays(const PlanRequest &point) const;
-  /// Those of \p points, the nearest first, without ones whose next neighbour can be shared more evenly.
-  std::vector<PlanRequest> evenlyShared(llvm::ArrayRef<PlanRequest> points) const;
   /// Plans a point; true where that is the best of its number of workers.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
   /// Each point with every policy, until one fits.

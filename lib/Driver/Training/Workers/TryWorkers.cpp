@@ -1,0 +1,60 @@
+// A beginning with each number of workers, and more trials of the best.
+#include "TryWorkers.h"
+
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+/// Success where one number of workers among several is impossible: the model has too few layers for it, or the
+/// schedule does not take it.
+llvm::Error unlessImpossible(const PlanRequest &request, llvm::Error error) {
+  if (!error)
+    return error;
+  auto [fault, message] = takeMessage(std::move(error));
+  if (fault == Fault::Input && !request.pipeline.count)
+    return llvm::Error::success();
+  return llvm::make_error<PlannerError>(fault, message);
+}
+
+/// Begins with one number of workers after the other, until two in a row gave nothing better. \p end: seconds that are
+/// to be left.
+llvm::Error beginAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, double end, PipelineTrials &trials) {
+  unsigned worse = 0;
+  constexpr unsigned patience = 2;
+  constexpr double shareOfOne = 0.25; // once something fits
+  for (int64_t count : workers) {
+    const double share = trials.all().found() ? shareOfOne * (trials.secondsLeft() - end) : 0;
+    const double endOfOne = share > 0 ? trials.secondsLeft() - share : end;
+    std::optional<PlanRank> before = trials.all().found() ? std::optional(rankOf(*trials.all().found())) : std::nullopt;
+    if (llvm::Error error = unlessImpossible(request, trials.begin(count, endOfOne)))
+      return error;
+    worse = trials.all().found() && before && !isBetter(rankOf(*trials.all().found()), *before) ? worse + 1 : 0;
+    if (worse >= patience || trials.secondsLeft() <= end)
+      break;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error tryWorkers(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, PipelineTrials &trials) {
+  const double ofProofs = request.timeLimitSeconds / 3;
+  if (llvm::Error error = beginAll(request, workers, ofProofs, trials))
+    return error;
+  constexpr size_t most = 2; // numbers of workers that are worth it
+  const std::vector<int64_t> begun = trials.begun();
+  const size_t count = std::min(most, begun.size());
+  for (auto [index, own] : llvm::enumerate(llvm::ArrayRef(begun).take_front(count))) {
+    const double left = trials.secondsLeft();
+    const double share = std::max(0.0, left - ofProofs) / static_cast<double>(count - index);
+    if (llvm::Error error = trials.improve(own, left - share))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace apc

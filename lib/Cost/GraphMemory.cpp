@@ -116,25 +116,20 @@ struct ProgramMemory {
   MemoryTable held;
   std::vector<PeakValue> heldValues;
   std::vector<LiveInterval> live;
-  std::vector<PeakValue> values; ///< by interval
-  std::vector<LiveInterval> fragments;
+  std::vector<PeakValue> values; ///< by interval, those of fragments apart
   std::vector<OpMemory> ops;
 
   /// The values of other micro-batches in flight live as long as any micro-batch runs.
   void addOthersInFlight(const OpGraph &graph, const Timeline &time);
   /// Activations come and go, and fill a \p share of what an allocator takes for them: the rest is the runtime's.
   void addFragments(double share) {
-    for (const LiveInterval &own : live) {
+    for (size_t index = 0; index < values.size(); ++index) {
+      const LiveInterval own = live[index];
       if (share >= 1 || own.category != MemoryCategory::Activations)
         continue;
       auto taken = static_cast<int64_t>(static_cast<double>(own.bytes) / share);
-      fragments.push_back({own.begin, own.end, taken - own.bytes, MemoryCategory::Runtime});
+      live.push_back({own.begin, own.end, taken - own.bytes, MemoryCategory::Runtime});
     }
-  }
-  StepPeak peak() const {
-    std::vector<LiveInterval> all = live;
-    append_range(all, fragments);
-    return stepPeak(held, all, ops);
   }
   void addKept(const KeptByKernels &kept, const Timeline &time, int64_t copies) {
     auto isBefore = [&](OpId a, OpId b) { return time.at(a) < time.at(b); };
@@ -238,7 +233,7 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
                      ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
   ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
-  StepPeak peak = memory.peak();
+  StepPeak peak = stepPeak(memory.held, memory.live, memory.ops);
   peak.op = time.opAt(peak.op).index();
   return peak;
 }
@@ -247,9 +242,9 @@ std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, ArrayRef<Strategy> str
                                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
   ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
-  size_t fullest = memory.peak().op;
+  size_t fullest = stepPeak(memory.held, memory.live, memory.ops).op;
   std::vector<PeakValue> values = std::move(memory.heldValues);
-  for (auto [interval, value] : llvm::zip_equal(memory.live, memory.values))
+  for (auto [interval, value] : llvm::zip(memory.live, memory.values))
     if (interval.begin <= fullest && fullest <= interval.end)
       values.push_back(value);
   return values;

@@ -46,8 +46,11 @@ inline llvm::ArrayRef<llvm::StringLiteral> enumNames(Combiner) {
   return names;
 }
 
-/// A number for each category and their sum, `total`.
+/// The line of a memory table that is no part of its sum.
 constexpr llvm::StringLiteral hostMemoryKey = "host";
+/// True for a category that earlier files leave out.
+constexpr bool isLaterLine(MemoryCategory category) { return category == MemoryCategory::Runtime; }
+/// A number for each category, their sum, `total`, and that of the host.
 void readJson(JsonReader reader, MemoryTable &memory);
 void writeJson(JsonWriter &json, const MemoryTable &memory);
 /// As text: "b0:node n:(device.a device.b)".

@@ -154,18 +154,13 @@ llvm::Error checkVersion(const JsonDocument &document, llvm::StringRef source) {
 
 } // namespace
 
-/// The lines that plans have had from the first on, and those that came later, which earlier files leave out.
-static void visitMemory(JsonObjectReader &visit, MemoryTable &memory) {
-  for (MemoryCategory category : allMemoryCategories())
-    if (category == MemoryCategory::Runtime)
-      visit.optional(memoryCategoryName(category), memory[category]);
-    else
-      visit(memoryCategoryName(category), memory[category]);
-}
-
 void readJson(JsonReader reader, MemoryTable &memory) {
   reader.object([&](JsonObjectReader &visit) {
-    visitMemory(visit, memory);
+    for (MemoryCategory category : allMemoryCategories())
+      if (isLaterLine(category))
+        visit.optional(memoryCategoryName(category), memory[category]);
+      else
+        visit(memoryCategoryName(category), memory[category]);
     int64_t total = 0;
     visit("total", total);
     visit.optional(hostMemoryKey, memory.hostBytes);

@@ -98,7 +98,7 @@ void writeSettings(SchemaVisitor &visit) {
 void writeMemory(SchemaVisitor &visit) {
   int64_t bytes = 0;
   for (MemoryCategory category : allMemoryCategories())
-    if (category == MemoryCategory::Runtime)
+    if (isLaterLine(category))
       visit.optional(memoryCategoryName(category), bytes, from(0, "The share of the runtime beside the others"));
     else
       visit(memoryCategoryName(category), bytes, from(0, ""));

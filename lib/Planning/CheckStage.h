@@ -12,7 +12,6 @@ struct CheckedStage {
   Candidate candidate;
   int64_t devicesUsed = 0;
   bool isOfCluster = false; ///< costs are those of the plan's cluster; else it cannot be read
-  std::optional<double> overlappedSeconds = std::nullopt; ///< see `overlappedSeconds`
 };
 
 /// Holds `stage` against `graph`, which it was made for, on the devices of `worker`, one of those that the plan has.

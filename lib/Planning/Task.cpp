@@ -75,12 +75,10 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   llvm::Expected<Cluster> preset = loadCluster(request.cluster, request.clusterOverrides);
   if (!preset)
     return preset.takeError();
-  if (request.runtime != noRuntime) {
-    llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
-    if (!runtime)
-      return runtime.takeError();
-    preset->pool.runtime = std::move(*runtime);
-  }
+  llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
+  if (!runtime)
+    return runtime.takeError();
+  preset->pool.runtime = std::move(*runtime);
   if (llvm::Error error = setLaunches(request, preset->pool))
     return error;
   std::string idleNote;

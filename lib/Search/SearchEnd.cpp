@@ -31,9 +31,9 @@ std::vector<std::string> timeLimitNotes(llvm::ArrayRef<SearchEnd> ends, const Se
   if (ends.size() > 1)
     os << " of " << count << " of " << ends.size() << " meshes";
   bool isReproducible = options.clock && options.clock->isReproducible();
-  os << (isReproducible ? " before it was done: with more time (--time-limit) it may find a better answer"
-                        : " before it was done: another run may find another answer, and with more time (--time-limit) "
-                          "a better one");
+  os << " before it was done: "
+     << (isReproducible ? "with more time (--time-limit) it may find a better answer"
+                        : "another run may find another answer, and with more time (--time-limit) a better one");
   return {note};
 }
 

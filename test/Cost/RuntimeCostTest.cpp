@@ -44,8 +44,9 @@ double secondsOf(const FactorRule &rule, const Runtime &runtime) {
 
 constexpr int64_t mebi = 1 << 20;
 
-/// Ops of one factor with 2^20 elements of 4 bytes.
+/// Ops of one factor with 2^20 elements.
 struct Chain {
+  unsigned bits = 32; ///< of an element
   OpGraph graph;
   Cluster cluster = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 1));
 
@@ -53,9 +54,9 @@ struct Chain {
     FactorRuleBuilder rule;
     FactorId i = rule.addFactor("i", mebi);
     for (size_t operand = 0; operand < operands.size(); ++operand)
-      rule.addOperand({{i}}, 32);
+      rule.addOperand({{i}}, bits);
     if (hasResult)
-      rule.addResult({{i}}, 32);
+      rule.addResult({{i}}, bits);
     rule.setWork(work);
     rule.setFlopsPerPoint(flops);
     GraphOp op;
@@ -66,7 +67,7 @@ struct Chain {
     std::optional<ValueId> result;
     if (hasResult) {
       result = ValueId(graph.values.size());
-      graph.values.push_back({op.name, TensorShape{{mebi}, 32}, ValueRole::Activation, OpId(graph.ops.size()), 0});
+      graph.values.push_back({op.name, TensorShape{{mebi}, bits}, ValueRole::Activation, OpId(graph.ops.size()), 0});
       op.results = {result};
     }
     graph.rules.push_back(rule.take());
@@ -165,33 +166,15 @@ TEST_CASE("sums of gradients have the bits of their runtime") {
 }
 
 TEST_CASE("logits are made and exchanged again where a trainer computes them again") {
-  OpGraph graph;
-  auto add = [&](Work work, llvm::ArrayRef<unsigned> operands, bool hasResult) {
-    FactorRuleBuilder builder;
-    FactorId i = builder.addFactor("i", mebi);
-    for (size_t operand = 0; operand < operands.size(); ++operand)
-      builder.addOperand({{i}}, 16);
-    if (hasResult)
-      builder.addResult({{i}}, 16);
-    builder.setWork(work);
-    builder.setFlopsPerPoint(2);
-    GraphOp &op = graph.ops.emplace_back();
-    op.rule = RuleId(graph.rules.size());
-    graph.rules.push_back(builder.take());
-    for (unsigned value : operands)
-      op.operands.emplace_back(ValueId(value));
-    if (!hasResult)
-      return;
-    op.results.emplace_back(ValueId(graph.values.size()));
-    graph.values.push_back({"v", TensorShape{{mebi}, 16}, ValueRole::Activation, OpId(graph.ops.size() - 1), 0});
-  };
-  add(Work::View, {}, true);            // 0: rows
-  add(Work::View, {}, true);            // 1: a weight
-  add(Work::Contraction, {0, 1}, true); // 2: a layer
-  add(Work::Contraction, {2, 1}, true); // 3: logits
-  add(Work::Stream, {3}, true);         // 4: the loss
-  add(Work::View, {4}, false);
-  add(Work::Stream, {1}, true); // 5: the next weight
+  Chain chain;
+  chain.bits = 16;
+  auto add = [&](Work work, llvm::ArrayRef<ValueId> operands) { return *chain.add(operands, true, work, 2); };
+  ValueId rows = add(Work::View, {}), weight = add(Work::View, {});
+  ValueId layer = add(Work::Contraction, {rows, weight}), logits = add(Work::Contraction, {layer, weight});
+  ValueId loss = add(Work::Stream, {logits});
+  chain.add({loss}, false, Work::View, 2);
+  add(Work::Stream, {weight}); // the next weight
+  OpGraph &graph = chain.graph;
   graph.values[1].role = ValueRole::Parameter;
   graph.values[5].replaces = ValueId(1);
   Runtime runtime;

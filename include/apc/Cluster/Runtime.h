@@ -34,8 +34,7 @@ struct Runtime {
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
   int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum, for `narrowSums`; 0: as in the program
-  int64_t gradientExchangeBytes =
-      0; ///< of such an element where devices add sums up, for `narrowSums`; 0: as it is held
+  int64_t gradientExchangeBytes = 0; ///< of such an element where devices add sums up; 0: as it is held
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
   bool gathersLogits = false;    ///< before the loss, which each rank of tensor parallelism then takes over all classes

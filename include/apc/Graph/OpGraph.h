@@ -24,7 +24,7 @@ struct GraphValue {
   /// The parameter or state whose place the value takes: it is written over it where both are spread alike.
   std::optional<ValueId> replaces = {};
   /// Of an element while devices exchange the value; 0: those of its shape. Sums of gradients in 16 bits that a trainer
-  /// adds up over devices in 32 have 32.
+  /// adds up over devices in 32 have 32; so have values in 16 bits that it exchanges twice.
   unsigned exchangeBits = 0;
 
   TensorShape exchanged() const { return {shape.dims, exchangeBits > 0 ? exchangeBits : shape.elementBits}; }

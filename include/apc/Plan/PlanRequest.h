@@ -66,7 +66,7 @@ struct PlanRequest {
 
   int64_t devices = 1;                       ///< offered; some of them may be left idle
   std::string cluster = "dgx-a100-80gb";     ///< preset or file
-  std::string runtime = "torch-compiled";    ///< a name, a file, or `noRuntime`
+  std::string runtime = "torch-compiled";    ///< a name (`noRuntime` among them) or a file
   std::vector<std::string> clusterOverrides; ///< KEY=VALUE, in order: "device.memory_bytes=40GiB"
   std::optional<int64_t> memoryLimitBytes;   ///< of one device; none: 95 % of its memory
 

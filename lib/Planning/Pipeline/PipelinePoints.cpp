@@ -81,7 +81,7 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
                         static_cast<uint32_t>(chunks)};
   const bool updatesWait = request.clipNorm || request.precision == PrecisionChoice::Fp16;
-  llvm::Expected<Runtime> runtime = request.runtime == noRuntime ? Runtime() : loadRuntime(request.runtime);
+  llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
   if (!runtime)
     return runtime.takeError();
   std::vector<PipelinePoint> points;

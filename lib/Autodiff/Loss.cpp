@@ -84,11 +84,12 @@ mlir::Value LossBuilder::shaped(mlir::Value value, llvm::ArrayRef<int64_t> dims,
 
 mlir::Value LossBuilder::crossEntropy() {
   llvm::ArrayRef<int64_t> dims = dimsOf(output);
-  int64_t classes = dims.back(), rows = numElements(output) / std::max<int64_t>(classes, 1);
   mlir::Value scores = output, target = addTarget(dims.drop_back(), builder.getI64Type());
-  if (dims.size() != 2) {
-    scores = shaped(output, {rows, classes}, "scores");
-    target = shaped(target, rows, "targets");
+  if (dims.size() < 2) {
+    scores = shaped(output, {1, dims.back()}, "scores");
+    target = shaped(target, 1, "targets");
+  } else {
+    scores = withClassesSecond(builder, (name + ".scores").str(), output);
   }
   mlir::Value absent = NoneOp::create(builder, output.getLoc());
   return createCrossEntropy(builder, (name + ".cross_entropy").str(), {scores, target, absent}, {});

@@ -201,6 +201,34 @@ TEST_CASE("losses of a softmax become a cross entropy by way of the logarithmic 
   }
 }
 
+TEST_CASE("a cross entropy of flattened scores takes them in the dims that they had") {
+  auto namesOf = [](const std::string &labels, const std::string &flatLabels, const std::string &reduction) {
+    const std::string result = reduction == "none" ? "tensor<8xf32>" : "tensor<f32>";
+    return RecognizedModel("func.func @main(%x: tensor<2x4x6xf32>, %labels: " + labels + ") -> " + result + R"( {
+  %two = apc.constant dense<[8, 6]> : tensor<2xi64>
+  %one = apc.constant dense<8> : tensor<1xi64>
+  %none = apc.none
+  %s = "apc.reshape"(%x, %two) : (tensor<2x4x6xf32>, tensor<2xi64>) -> tensor<8x6xf32>
+)" + flatLabels + R"(
+  %l:2 = "apc.softmax_cross_entropy_loss"(%s, %t, %none) {reduction = ")" +
+                           reduction + R"("} : (tensor<8x6xf32>, tensor<8xi64>, none) -> ()" + result +
+                           ", none)\n  return %l#0 : " + result + "\n}\n")
+        .names();
+  };
+  using Names = std::vector<std::string>;
+  const std::string flat = R"(%t = "apc.reshape"(%labels, %one) : (tensor<2x4xi64>, tensor<1xi64>) -> tensor<8xi64>)";
+  CHECK(namesOf("tensor<2x4xi64>", flat, "mean") == Names{"transpose", "log_sum_exp", "cross_entropy"});
+  CHECK(namesOf("tensor<2x4xi64>", flat, "sum") == Names{"transpose", "log_sum_exp", "cross_entropy"});
+  SECTION("not where each row has a loss, in the order of the rows") {
+    CHECK(namesOf("tensor<2x4xi64>", flat, "none") == Names{"reshape", "reshape", "log_sum_exp", "cross_entropy"});
+  }
+  SECTION("not where labels have other dims") {
+    std::string other = flat;
+    other.replace(other.find("2x4"), 3, "4x2");
+    CHECK(namesOf("tensor<4x2xi64>", other, "mean") == Names{"reshape", "reshape", "log_sum_exp", "cross_entropy"});
+  }
+}
+
 TEST_CASE("softmaxes of rows that no multiprocessor holds are taken by way of the logarithmic sum") {
   auto namesOf = [](const std::string &name, const std::string &attributes, int64_t columns, bool turned) {
     std::string size = std::to_string(columns),

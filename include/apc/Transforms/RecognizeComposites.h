@@ -30,7 +30,8 @@ using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 ///   x * cos + concat(-x[d/2:], x[:d/2]) * sin                 -> apc.rotate_half
 ///
 ///   softmax_cross_entropy_loss, or negative_log_likelihood_loss of log_softmax over dim 1, where no other op reads the
-///   log probabilities                                         -> apc.log_sum_exp and apc.cross_entropy
+///   log probabilities; scores and labels as they were before they were flattened to rows
+///                                                             -> apc.log_sum_exp and apc.cross_entropy
 ///
 ///   softmax or log_softmax over one dim, in rows of more than 228 KiB
 ///                                                             -> apc.log_sum_exp and apc.softmax_by

@@ -4,11 +4,32 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 
 namespace apc {
 
 namespace {
+
+/// Scores, classes second, and the label of each.
+struct Labelled {
+  mlir::Value scores, labels;
+};
+
+/// Scores [B * S, C] and labels that were [B, S, C] and [B, S] before they were flattened, as [B, C, S] and [B, S];
+/// others as they are. Each dim of the scores can be cut then, and a loss that is added up does not see their order.
+Labelled unflattened(mlir::Operation *loss, llvm::StringRef name, mlir::Value scores, mlir::PatternRewriter &rewriter) {
+  auto flat = scores.getDefiningOp<ReshapeOp>(), list = loss->getOperand(1).getDefiningOp<ReshapeOp>();
+  auto reduction = loss->getAttrOfType<mlir::StringAttr>("reduction");
+  bool isAddedUp = !reduction || reduction.getValue() != "none";
+  if (!flat || !list || !isAddedUp || dimsOf(scores).size() != 2)
+    return {scores, loss->getOperand(1)};
+  llvm::ArrayRef<int64_t> dims = dimsOf(flat.getData()), rows = dimsOf(list.getData());
+  if (rows.size() < 2 || dims.size() != rows.size() + 1 || dims.drop_back() != rows ||
+      dims.back() != dimsOf(scores).back())
+    return {scores, loss->getOperand(1)};
+  return {withClassesSecond(rewriter, (name + ".scores").str(), flat.getData()), list.getData()};
+}
 
 /// Replaces a loss by the cross entropy of scores; its other operands and attributes stay.
 void replaceByCrossEntropy(mlir::Operation *loss, mlir::Value scores, mlir::PatternRewriter &rewriter) {
@@ -19,7 +40,8 @@ void replaceByCrossEntropy(mlir::Operation *loss, mlir::Value scores, mlir::Patt
   auto location = llvm::dyn_cast<mlir::NameLoc>(loss->getLoc());
   llvm::StringRef name = location ? location.getName().getValue() : loss->getName().stripDialect();
   rewriter.setInsertionPoint(loss);
-  mlir::Value made = createCrossEntropy(rewriter, name, {scores, loss->getOperand(1), loss->getOperand(2)}, attributes);
+  auto [all, labels] = unflattened(loss, name, scores, rewriter);
+  mlir::Value made = createCrossEntropy(rewriter, name, {all, labels, loss->getOperand(2)}, attributes);
   if (auto names = loss->getAttrOfType<mlir::ArrayAttr>(valuesAttribute); names && !names.empty())
     made.getDefiningOp()->setAttr(valuesAttribute, rewriter.getArrayAttr(names.getValue().take_front(1)));
   rewriter.replaceAllUsesWith(loss->getResult(0), made);

@@ -27,6 +27,11 @@ mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, bool 
 mlir::Value createCrossEntropy(mlir::OpBuilder &builder, llvm::StringRef name, mlir::ValueRange operands,
                                llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
+/// Scores [B, S, C] as losses take them, [B, C, S]; those of two dims as they are. Flattened to rows [B * S, C] they
+/// could not be cut along S, as a cut of the rows along S is one inside each of B parts. `name` is that of the
+/// transposition. Scores have two dims or more.
+mlir::Value withClassesSecond(mlir::OpBuilder &builder, llvm::StringRef name, mlir::Value scores);
+
 /// A loss that is added up over pieces, or whose classes are cut, gets offsets; so does its gradient.
 void localizeLoss(LocalOp &local, unsigned scores = 0);
 /// The same for the gradient that reads log probabilities, whose labels are whole for a mean alone.

@@ -88,11 +88,10 @@ mlir::Value LossBuilder::crossEntropy() {
   if (dims.size() < 2) {
     scores = shaped(output, {1, dims.back()}, "scores");
     target = shaped(target, 1, "targets");
-  } else {
-    scores = withClassesSecond(builder, (name + ".scores").str(), output);
   }
   mlir::Value absent = NoneOp::create(builder, output.getLoc());
-  return createCrossEntropy(builder, (name + ".cross_entropy").str(), {scores, target, absent}, {});
+  const int64_t last = std::max<int64_t>(1, static_cast<int64_t>(dims.size()) - 1);
+  return createCrossEntropy(builder, (name + ".cross_entropy").str(), {scores, target, absent}, {}, last);
 }
 
 mlir::Value LossBuilder::meanSquare() {

@@ -11,14 +11,15 @@ namespace apc {
 
 namespace {
 
-/// Scores, classes second, and the label of each.
+/// Scores, whose classes are dim `axis`, and the label of each.
 struct Labelled {
   mlir::Value scores, labels;
+  int64_t axis = 1;
 };
 
-/// Scores [B * S, C] and labels that were [B, S, C] and [B, S] before they were flattened, as [B, C, S] and [B, S];
-/// others as they are. Each dim of the scores can be cut then, and a loss that is added up does not see their order.
-Labelled unflattened(mlir::Operation *loss, llvm::StringRef name, mlir::Value scores, mlir::PatternRewriter &rewriter) {
+/// Scores [B * S, C] and labels as they were before they were flattened, [B, S, C] and [B, S]; others as they are. Each
+/// dim of the scores can be cut then, and a loss that is added up does not see their order.
+Labelled unflattened(mlir::Operation *loss, mlir::Value scores) {
   auto flat = scores.getDefiningOp<ReshapeOp>(), list = loss->getOperand(1).getDefiningOp<ReshapeOp>();
   auto reduction = loss->getAttrOfType<mlir::StringAttr>("reduction");
   bool isAddedUp = !reduction || reduction.getValue() != "none";
@@ -28,7 +29,7 @@ Labelled unflattened(mlir::Operation *loss, llvm::StringRef name, mlir::Value sc
   if (rows.size() < 2 || dims.size() != rows.size() + 1 || dims.drop_back() != rows ||
       dims.back() != dimsOf(scores).back())
     return {scores, loss->getOperand(1)};
-  return {withClassesSecond(rewriter, (name + ".scores").str(), flat.getData()), list.getData()};
+  return {flat.getData(), list.getData(), static_cast<int64_t>(rows.size())};
 }
 
 /// Replaces a loss by the cross entropy of scores; its other operands and attributes stay.
@@ -40,8 +41,8 @@ void replaceByCrossEntropy(mlir::Operation *loss, mlir::Value scores, mlir::Patt
   auto location = llvm::dyn_cast<mlir::NameLoc>(loss->getLoc());
   llvm::StringRef name = location ? location.getName().getValue() : loss->getName().stripDialect();
   rewriter.setInsertionPoint(loss);
-  auto [all, labels] = unflattened(loss, name, scores, rewriter);
-  mlir::Value made = createCrossEntropy(rewriter, name, {all, labels, loss->getOperand(2)}, attributes);
+  auto [all, labels, axis] = unflattened(loss, scores);
+  mlir::Value made = createCrossEntropy(rewriter, name, {all, labels, loss->getOperand(2)}, attributes, axis);
   if (auto names = loss->getAttrOfType<mlir::ArrayAttr>(valuesAttribute); names && !names.empty())
     made.getDefiningOp()->setAttr(valuesAttribute, rewriter.getArrayAttr(names.getValue().take_front(1)));
   rewriter.replaceAllUsesWith(loss->getResult(0), made);

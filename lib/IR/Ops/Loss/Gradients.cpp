@@ -10,7 +10,7 @@ namespace {
 /// Attributes that losses and their gradients share.
 llvm::SmallVector<mlir::NamedAttribute, 2> lossAttributes(GradientBuilder &g) {
   llvm::SmallVector<mlir::NamedAttribute, 2> attributes;
-  for (llvm::StringRef name : {"ignore_index", "reduction"})
+  for (llvm::StringRef name : {"ignore_index", "reduction", "axis"})
     if (mlir::Attribute value = g.getForward()->getAttr(name))
       attributes.push_back(g.attribute(name, value));
   return attributes;

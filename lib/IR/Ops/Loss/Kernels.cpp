@@ -1,4 +1,4 @@
-// Kernels of losses, on whole scores [N, C, D1, ...] or on a piece of them.
+// Kernels of losses, on whole scores [N, C, D1, ...] or on a piece of them; the classes may be another dim.
 #include "../Attributes.h"
 #include "../HeldSpan.h"
 #include "apc/IR/Apc.h"
@@ -20,6 +20,7 @@ struct Targets {
   const Tensor *weights;               ///< by class; null: 1 each
   std::optional<int64_t> ignored;      ///< the label of weight 0
   llvm::SmallVector<HeldSpan, 4> held; ///< of the scores' dims; none where they are whole
+  size_t classes = 1;                  ///< the scores' dim of classes
 
   /// None where the weights have no such class.
   std::optional<double> weightOf(int64_t label) const {
@@ -31,11 +32,11 @@ struct Targets {
       return std::nullopt;
     return getElement(*weights, label).asReal();
   }
-  /// The label of a row of scores; none for rows of padding. `row` is an index into the scores without dim 1.
+  /// The label of a row of scores; none for rows of padding. `row` is an index into the scores without the classes.
   std::optional<int64_t> labelAt(Index row) const {
     llvm::SmallVector<int64_t, 4> at(row);
     for (size_t dim = 0; dim < at.size(); ++dim) {
-      HeldSpan span = held.empty() ? HeldSpan() : held[dim == 0 ? 0 : dim + 1];
+      HeldSpan span = held.empty() ? HeldSpan() : held[dim < classes ? dim : dim + 1];
       at[dim] += span.begin;
       if (at[dim] >= std::min(span.end, labels.dims[dim]))
         return std::nullopt;
@@ -55,7 +56,8 @@ std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigne
   bool hasWeights = operands.size() > labels + 1 && !isAbsent(op->getOperand(labels + 1));
   if (!operands[labels] || operands[labels]->isFloat() || (hasWeights && !operands[labels + 1]))
     return std::nullopt;
-  Targets targets{*operands[labels], hasWeights ? operands[labels + 1] : nullptr, std::nullopt, {}};
+  Targets targets{*operands[labels], hasWeights ? operands[labels + 1] : nullptr, std::nullopt, {},
+                  static_cast<size_t>(classDim(op))};
   if (auto ignored = op->getAttrOfType<mlir::IntegerAttr>("ignore_index"))
     targets.ignored = ignored.getInt();
   for (const Tensor *offset : operands.drop_front(std::min<size_t>(firstOffset, operands.size()))) {
@@ -68,16 +70,16 @@ std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigne
 }
 
 /// The dims of scores without the dim of classes.
-llvm::SmallVector<int64_t, 4> rowDims(const Tensor &scores) {
+llvm::SmallVector<int64_t, 4> rowDims(const Tensor &scores, size_t classes = 1) {
   llvm::SmallVector<int64_t, 4> dims(scores.dims);
-  dims.erase(dims.begin() + 1);
+  dims.erase(dims.begin() + static_cast<ptrdiff_t>(classes));
   return dims;
 }
 
 /// The flat position of class `place` in the row at `row`.
-int64_t scoreAt(const Tensor &scores, Index row, int64_t place) {
+int64_t scoreAt(const Tensor &scores, Index row, int64_t place, size_t classes = 1) {
   llvm::SmallVector<int64_t, 4> at(row);
-  at.insert(at.begin() + 1, place);
+  at.insert(at.begin() + static_cast<ptrdiff_t>(classes), place);
   return positionOf(at, scores.dims);
 }
 
@@ -100,16 +102,16 @@ std::optional<double> lossOf(const Tensor &scores, const Tensor *logSum, const T
   std::optional<int64_t> label = targets.labelAt(row);
   if (!label || label == targets.ignored)
     return 0;
-  HeldSpan classes = targets.held.empty() ? HeldSpan() : targets.held[1];
+  HeldSpan classes = targets.held.empty() ? HeldSpan() : targets.held[targets.classes];
   int64_t place = *label - classes.begin;
-  bool isHere = classes.contains(*label) && place >= 0 && place < scores.dims[1];
+  bool isHere = classes.contains(*label) && place >= 0 && place < scores.dims[targets.classes];
   std::optional<double> weight = targets.weightOf(*label);
   if (!weight || (!isHere && targets.held.empty()))
     return std::nullopt;
   if (!isHere)
     return 0;
-  double less = logSum ? logSum->floats[scoreAt(*logSum, row, 0)] : 0;
-  return *weight * (less - scores.floats[scoreAt(scores, row, place)]);
+  double less = logSum ? logSum->floats[scoreAt(*logSum, row, 0, targets.classes)] : 0;
+  return *weight * (less - scores.floats[scoreAt(scores, row, place, targets.classes)]);
 }
 
 /// The losses of all rows, reduced as the op says; none where a label is no class.
@@ -117,7 +119,7 @@ std::optional<Tensor> reducedLoss(mlir::Operation *op, const Tensor &scores, con
                                   const Targets &targets) {
   std::vector<double> losses;
   bool known = true;
-  forEachIndex(rowDims(scores), [&](Index row) {
+  forEachIndex(rowDims(scores, targets.classes), [&](Index row) {
     std::optional<double> loss = lossOf(scores, logSum, targets, row);
     known &= loss.has_value();
     losses.push_back(loss.value_or(0));
@@ -196,15 +198,16 @@ Evaluated evaluateCrossEntropyGradient(mlir::Operation *op, Operands operands, b
   Tensor result = *operands[1];
   llvm::StringRef reduction = stringAttribute(op, "reduction", "mean");
   double total = reduction == "mean" ? targets->totalWeight() : 1;
-  int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[1].begin;
-  forEachIndex(rowDims(result), [&](Index index) {
+  const size_t classes = targets->classes;
+  int64_t row = 0, first = targets->held.empty() ? 0 : targets->held[classes].begin;
+  forEachIndex(rowDims(result, classes), [&](Index index) {
     std::optional<int64_t> label = targets->labelAt(index);
     double weight = label ? targets->weightOf(*label).value_or(0) : 0;
     double scale = weight == 0 ? 0 : operands[0]->floats[reduction == "none" ? row : 0] * weight / total;
     ++row;
-    double logSum = takesSoftmax ? operands[2]->floats[scoreAt(*operands[2], index, 0)] : 0;
-    for (int64_t c = 0; c < result.dims[1]; ++c) {
-      double &gradient = result.floats[scoreAt(result, index, c)];
+    double logSum = takesSoftmax ? operands[2]->floats[scoreAt(*operands[2], index, 0, classes)] : 0;
+    for (int64_t c = 0; c < result.dims[classes]; ++c) {
+      double &gradient = result.floats[scoreAt(result, index, c, classes)];
       double share = takesSoftmax ? std::exp(gradient - logSum) : 0;
       gradient = scale == 0 ? 0 : scale * (share - (label == c + first ? 1 : 0));
     }

@@ -13,7 +13,8 @@ using Results = llvm::SmallVector<mlir::Value, 1>;
 /// For the rows of a piece of scores: the class of each as counted in the piece (0 where it is elsewhere), the weight
 /// of each there and anywhere, and the weight of all labels.
 struct Targets {
-  Targets(OnnxForm &form, mlir::Value scores, mlir::Value labels, mlir::Value weights) : form(form), scores(scores) {
+  Targets(OnnxForm &form, mlir::Value scores, mlir::Value labels, mlir::Value weights)
+      : axis(form.integer("axis", 1)), form(form), scores(scores) {
     mlir::Value own = form.cast(labels, form.getBuilder().getI64Type());
     weight = weightsOf(own, weights);
     total = form.sum(weight, allDims(weight), /*keepdims=*/false);
@@ -21,12 +22,12 @@ struct Targets {
       choose(dim, own);
     place = own;
     mlir::Value isBefore;
-    if (mlir::Value offset = offsetOf(1)) {
+    if (mlir::Value offset = offsetOf(static_cast<unsigned>(axis))) {
       place = form.sub(own, form.begin(offset));
       if (mlir::Value end = form.end(offset))
         isBefore = form.less(own, end);
     }
-    mlir::Value zero = form.index(0), size = form.index(dimsOf(scores)[1]);
+    mlir::Value zero = form.index(0), size = form.index(dimsOf(scores)[static_cast<size_t>(axis)]);
     mlir::Value here = form.both(form.make<GreaterOrEqualOp>({place, zero}), form.less(place, size));
     here = isBefore ? form.both(here, isBefore) : here;
     place = byClass(form.where(here, place, zero));
@@ -36,7 +37,7 @@ struct Targets {
   /// With a dim of one element for classes.
   mlir::Value byClass(mlir::Value rows) {
     llvm::SmallVector<int64_t> dims(dimsOf(rows));
-    dims.insert(dims.begin() + 1, 1);
+    dims.insert(dims.begin() + axis, 1);
     return form.reshape(rows, dims);
   }
   static llvm::SmallVector<int64_t> allDims(mlir::Value value) {
@@ -45,6 +46,7 @@ struct Targets {
     return dims;
   }
 
+  int64_t axis; ///< the scores' dim of classes
   mlir::Value place, weightHere, weight, total;
 
 private:
@@ -70,7 +72,7 @@ private:
 
   /// The labels and weights of one dim's rows that the piece has.
   void choose(unsigned dim, mlir::Value &own) {
-    unsigned inScores = dim == 0 ? 0 : dim + 1;
+    unsigned inScores = dim < axis ? dim : dim + 1;
     mlir::Value offset = offsetOf(inScores);
     if (!offset)
       return;
@@ -95,7 +97,7 @@ private:
 Results lossOf(OnnxForm &form, mlir::Value scores, mlir::Value logSum, mlir::Value labels, mlir::Value weights) {
   scores = form.precise(scores);
   Targets targets(form, scores, labels, weights);
-  mlir::Value picked = form.make<GatherElementsOp>({scores, targets.place}, form.attribute("axis", 1));
+  mlir::Value picked = form.make<GatherElementsOp>({scores, targets.place}, form.attribute("axis", targets.axis));
   mlir::Value loss = logSum ? form.sub(logSum, picked) : form.make<NegOp>({picked});
   loss = form.reshape(loss, dimsOf(targets.weightHere));
   loss = form.where(form.equal(targets.weightHere, form.scalar(0, loss)), form.scalar(0, loss),
@@ -126,7 +128,7 @@ Results lossGradient(OnnxForm &form, mlir::Value scores, mlir::Value shares) {
       shares ? form.mul(shares, targets.byClass(form.mul(incoming, targets.weight))) : form.zeros(type);
   mlir::Value less = form.make<NegOp>({targets.byClass(form.mul(incoming, targets.weightHere))});
   mlir::Builder &builder = form.getBuilder();
-  mlir::NamedAttribute attributes[] = {form.attribute("axis", 1),
+  mlir::NamedAttribute attributes[] = {form.attribute("axis", targets.axis),
                                        builder.getNamedAttr("reduction", builder.getStringAttr("add"))};
   return {form.asResult(form.make<ScatterElementsOp>({gradient, targets.place, less}, attributes))};
 }

@@ -9,7 +9,7 @@ namespace apc {
 
 namespace {
 
-/// "d0 !d1 d2", "d0 d2" without the class dim, and "d0 1 d2" for sums over it.
+/// "d0 !d1 d2", "d0 d2" without the class dim d1, and "d0 1 d2" for sums over it.
 struct ScoresText {
   std::string scores, labels, sums;
 };
@@ -18,13 +18,18 @@ mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64
   if (scores.size() < 2)
     return op->emitOpError() << "scores have shape " << printDims(scores) << "; [N, C, ...] is accepted",
            mlir::failure();
+  const int64_t classes = classDim(op), numDims = static_cast<int64_t>(scores.size());
+  if (classes < 0 || classes >= numDims)
+    return op->emitOpError() << "attribute 'axis' is " << classes << "; 0 to " << numDims - 1 << " are accepted",
+           mlir::failure();
   ScoresText text;
   for (size_t dim = 0; dim < scores.size(); ++dim) {
     std::string name = "d" + std::to_string(dim);
-    text.scores += " " + (dim == 1 ? mark.str() : std::string()) + name;
-    if (dim != 1)
+    const bool isClasses = static_cast<int64_t>(dim) == classes;
+    text.scores += " " + (isClasses ? mark.str() : std::string()) + name;
+    if (!isClasses)
       text.labels += " " + name;
-    text.sums += dim == 1 ? " 1" : " " + name;
+    text.sums += isClasses ? " 1" : " " + name;
   }
   return text;
 }
@@ -32,8 +37,8 @@ mlir::FailureOr<ScoresText> scoresText(mlir::Operation *op, llvm::ArrayRef<int64
 /// Labels have the dims of the scores without that of the classes, weights have one entry for each class.
 mlir::LogicalResult checkLabels(mlir::Operation *op, unsigned scores, unsigned labels, unsigned weights) {
   llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(scores)));
-  int64_t classes = dims[1];
-  dims.erase(dims.begin() + 1);
+  int64_t classes = dims[static_cast<size_t>(classDim(op))];
+  dims.erase(dims.begin() + classDim(op));
   if (mlir::failed(checkDims(op, labels, dims)))
     return mlir::failure();
   return checkDims(op, weights, {classes});
@@ -42,7 +47,7 @@ mlir::LogicalResult checkLabels(mlir::Operation *op, unsigned scores, unsigned l
 /// Sums over the classes have the dims of the scores with one class.
 mlir::LogicalResult checkSums(mlir::Operation *op, unsigned scores, unsigned sums) {
   llvm::SmallVector<int64_t, 4> dims(dimsOf(op->getOperand(scores)));
-  dims[1] = 1;
+  dims[static_cast<size_t>(classDim(op))] = 1;
   return checkDims(op, sums, dims);
 }
 
@@ -125,7 +130,7 @@ void appendOffsets(LocalOp &local, unsigned scores, bool labelsAreWhole) {
   auto type = mlir::RankedTensorType::get({}, local.builder.getI64Type());
   mlir::Value zero;
   for (unsigned dim = 0; dim < local.operandDims(scores).size(); ++dim) {
-    bool counts = dim == 1 || labelsAreWhole;
+    bool counts = dim == classDim(local.original) || labelsAreWhole;
     if (counts && local.isOperandCut(scores, dim)) {
       local.operands.push_back(local.offsetOf(scores, dim));
       continue;
@@ -148,8 +153,9 @@ bool isCut(const LocalOp &local, unsigned scores) {
 } // namespace
 
 void localizeLoss(LocalOp &local, unsigned scores) {
+  const auto classes = static_cast<unsigned>(classDim(local.original));
   bool labelsAreWhole = stringAttribute(local.original, "reduction", "mean") != "none";
-  if (labelsAreWhole ? !isCut(local, scores) : !local.isOperandCut(scores, 1))
+  if (labelsAreWhole ? !isCut(local, scores) : !local.isOperandCut(scores, classes))
     return;
   appendOffsets(local, scores, labelsAreWhole);
 }

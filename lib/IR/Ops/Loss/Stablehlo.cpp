@@ -10,12 +10,13 @@ using namespace hlo;
 
 double real(const llvm::APFloat &number) { return number.convertToDouble(); }
 
-/// The terms of a loss on a piece of the scores [rows, classes, ...]; labels are those of the whole.
+/// The terms of a loss on a piece of the scores, one dim of which is classes; labels are those of the whole.
 class Targets {
 public:
   template <typename Op>
   Targets(Op op, Hlo scores, Hlo labels, Hlo weights, HloWriter &h)
-      : h(h), isMean(op.getReduction() == "mean"), isNone(op.getReduction() == "none") {
+      : h(h), isMean(op.getReduction() == "mean"), isNone(op.getReduction() == "none"),
+        classDim(static_cast<unsigned>(apc::classDim(op))) {
     labels = convert(labels, h.i64());
     Hlo everywhere = weights ? weightOf(labels, weights) : filled(h, scores.element(), labels.dims(), 1);
     if (auto ignored = op.getIgnoreIndex()) {
@@ -28,13 +29,13 @@ public:
     total = sum(everywhere, all);
     ofRow = everywhere;
     for (unsigned dim = 0; dim < labels.numDims(); ++dim)
-      cutDim(op, labels, dim, dim == 0 ? 0 : dim + 1, scores);
+      cutDim(op, labels, dim, dim < classDim ? dim : dim + 1, scores);
     HloDims dims(scores.dims());
-    dims[1] = 1;
+    dims[classDim] = 1;
     labels = reshape(labels, dims), ofRow = reshape(ofRow, dims);
-    Hlo classes = iota(h, h.i64(), scores.dims(), 1);
+    Hlo classes = iota(h, h.i64(), scores.dims(), classDim);
     if (!op.getOffsets().empty()) {
-      auto [begin, end] = span(op, 1);
+      auto [begin, end] = span(op, classDim);
       classes = classes + begin;
       isLabel = compare(classes, "EQ", labels);
       isLabel = end ? isLabel & compare(classes, "LT", end) : isLabel;
@@ -47,7 +48,7 @@ public:
   HloList loss(Hlo logSum, Hlo scores, llvm::ArrayRef<int64_t> dims) const {
     Hlo difference = logSum ? logSum - scores : -scores;
     Hlo losses = select(isLabel & compare(ofRow, "NE", 0), difference * ofRow, filled(scores, 0));
-    losses = sum(losses, {1});
+    losses = sum(losses, {classDim});
     if (isNone)
       return reshape(losses, dims);
     HloDims all;
@@ -59,7 +60,7 @@ public:
 
   /// The shares of all classes less one at each label, times what arrives and its weight.
   Hlo gradient(Hlo dy, Hlo shares) const {
-    dy = isNone ? unsqueeze(dy, 1) : dy;
+    dy = isNone ? unsqueeze(dy, classDim) : dy;
     Hlo incoming = (isMean ? dy / total : dy) * ofRow;
     Hlo less = select(isLabel, shares - 1, shares);
     return less * incoming;
@@ -103,8 +104,9 @@ private:
 
   HloWriter &h;
   bool isMean, isNone;
+  unsigned classDim; ///< of the scores
   Hlo isLabel; ///< for each score whether it is that of its row's label
-  Hlo ofRow;   ///< the weight of each row, [rows, 1, ...]
+  Hlo ofRow;   ///< the weight of each row, with one class
   Hlo total;   ///< the weight of all labels of the whole
 };
 

@@ -7,8 +7,8 @@ def held(offset):
     return offset[0], offset[1] if len(offset) > 1 else math.inf
 
 
-def targets_of(scores, labels, weights, ignore_index, offsets):
-    """For the rows of a piece of scores: the class of each as counted in the piece (0 where it is elsewhere), the
+def targets_of(scores, labels, weights, ignore_index, offsets, axis):
+    """For the rows of a piece of scores, whose classes are dim `axis`: the class of each as counted in the piece (0 where it is elsewhere), the
     weight of each there, the weight of each wherever it is, and the weight of all labels."""
     spans = [held(offset) for offset in offsets] or [(0, math.inf)] * scores.dim()
     everywhere = torch.ones(labels.shape, device=labels.device) if weights is None else \
@@ -17,45 +17,45 @@ def targets_of(scores, labels, weights, ignore_index, offsets):
         everywhere = everywhere * (labels != ignore_index)
     own, weight = labels, everywhere
     for dim in range(labels.dim()):
-        begin, end = spans[dim if dim == 0 else dim + 1]
-        size = scores.shape[dim if dim == 0 else dim + 1]
+        begin, end = spans[dim if dim < axis else dim + 1]
+        size = scores.shape[dim if dim < axis else dim + 1]
         places = begin + torch.arange(size, device=labels.device)
         inside = places < min(end, labels.shape[dim])
         places = places.clamp(max=labels.shape[dim] - 1)
         own = own.index_select(dim, places)
         shape = [-1 if other == dim else 1 for other in range(labels.dim())]
         weight = weight.index_select(dim, places) * inside.reshape(shape)
-    place = own.long() - spans[1][0]
-    here = (place >= 0) & (place < scores.shape[1]) & (own < spans[1][1])
+    place = own.long() - spans[axis][0]
+    here = (place >= 0) & (place < scores.shape[axis]) & (own < spans[axis][1])
     return torch.where(here, place, 0), weight * here, weight, everywhere.sum()
 
 
-def loss_of(scores, log_sum, labels, weights, ignore_index, reduction, offsets):
+def loss_of(scores, log_sum, labels, weights, ignore_index, reduction, offsets, axis=1):
     """`log_sum` less the score at each label, times its weight."""
-    place, weight, _, total = targets_of(scores, labels, weights, ignore_index, offsets)
-    loss = (log_sum - scores.gather(1, place.unsqueeze(1))).squeeze(1)
+    place, weight, _, total = targets_of(scores, labels, weights, ignore_index, offsets, axis)
+    loss = (log_sum - scores.gather(axis, place.unsqueeze(axis))).squeeze(axis)
     loss = torch.where(weight == 0, torch.zeros_like(loss), loss * weight)
     if reduction == "none":
         return loss
     return loss.sum() / total if reduction == "mean" else loss.sum()
 
 
-def loss_gradient(dY, shares, labels, weights, ignore_index, reduction, offsets):
+def loss_gradient(dY, shares, labels, weights, ignore_index, reduction, offsets, axis=1):
     """The shares of all classes less one at each label, times what arrives and its weight."""
-    place, weight, of_row, total = targets_of(shares, labels, weights, ignore_index, offsets)
+    place, weight, of_row, total = targets_of(shares, labels, weights, ignore_index, offsets, axis)
     incoming = dY / total if reduction == "mean" else dY
-    gradient = shares * (incoming * of_row).unsqueeze(1)
-    return gradient.scatter_add_(1, place.unsqueeze(1), -(incoming * weight).unsqueeze(1).to(gradient.dtype))
+    gradient = shares * (incoming * of_row).unsqueeze(axis)
+    return gradient.scatter_add_(axis, place.unsqueeze(axis), -(incoming * weight).unsqueeze(axis).to(gradient.dtype))
 
 
-def cross_entropy(scores, log_sum, labels, weights, reduction, ignore_index=None, offsets: ints = []):
-    loss = loss_of(scores, log_sum, labels, weights, ignore_index, reduction, offsets)
+def cross_entropy(scores, log_sum, labels, weights, reduction, axis, ignore_index=None, offsets: ints = []):
+    loss = loss_of(scores, log_sum, labels, weights, ignore_index, reduction, offsets, axis)
     return loss.to(scores.dtype)
 
 
-def cross_entropy_grad(dY, scores, log_sum, labels, weights, reduction, ignore_index=None, offsets: ints = []):
+def cross_entropy_grad(dY, scores, log_sum, labels, weights, reduction, axis, ignore_index=None, offsets: ints = []):
     shares = (scores - log_sum).exp()
-    return loss_gradient(dY, shares, labels, weights, ignore_index, reduction, offsets).to(scores.dtype)
+    return loss_gradient(dY, shares, labels, weights, ignore_index, reduction, offsets, axis).to(scores.dtype)
 
 
 def softmax_cross_entropy_loss(scores, labels, weights, reduction, dtype, ignore_index=None, offsets: ints = []):
@@ -72,8 +72,10 @@ def negative_log_likelihood_loss(input, target, weight, reduction, dtype, ignore
     return loss_of(input, 0, target, weight, ignore_index, reduction, offsets).to(dtype)
 
 
-def negative_log_likelihood_grad(dY, scores, labels, weights, reduction, dtype, ignore_index=None, offsets: ints = []):
-    return loss_gradient(dY, torch.zeros_like(scores), labels, weights, ignore_index, reduction, offsets).to(dtype)
+def negative_log_likelihood_grad(dY, scores, labels, weights, reduction, axis, dtype, ignore_index=None,
+                                 offsets: ints = []):
+    shares = torch.zeros_like(scores)
+    return loss_gradient(dY, shares, labels, weights, ignore_index, reduction, offsets, axis).to(dtype)
 
 
 def assign(parameter, master, value):

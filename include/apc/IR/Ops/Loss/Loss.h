@@ -23,14 +23,13 @@ mlir::FailureOr<std::string> crossEntropyGradientRule(mlir::Operation *op, bool 
 
 /// The ops `log_sum_exp` and `cross_entropy` that make what `softmax_cross_entropy_loss` makes of scores, labels and
 /// weights; returns the loss. `name` is the op's, from which that of the first follows; `attributes` are those of both
-/// losses.
+/// losses. Classes are dim `axis` of the scores: [B, S, C] with labels [B, S] may be cut along S, where flattened to
+/// rows [B * S, C] each of B parts would have to be cut.
 mlir::Value createCrossEntropy(mlir::OpBuilder &builder, llvm::StringRef name, mlir::ValueRange operands,
-                               llvm::ArrayRef<mlir::NamedAttribute> attributes);
+                               llvm::ArrayRef<mlir::NamedAttribute> attributes, int64_t axis = 1);
 
-/// Scores [B, S, C] as losses take them, [B, C, S]; those of two dims as they are. Flattened to rows [B * S, C] they
-/// could not be cut along S, as a cut of the rows along S is one inside each of B parts. `name` is that of the
-/// transposition. Scores have two dims or more.
-mlir::Value withClassesSecond(mlir::OpBuilder &builder, llvm::StringRef name, mlir::Value scores);
+/// The dim of the scores that counts classes: `axis`, or 1 for the losses of ONNX.
+int64_t classDim(mlir::Operation *op);
 
 /// A loss that is added up over pieces, or whose classes are cut, gets offsets; so does its gradient.
 void localizeLoss(LocalOp &local, unsigned scores = 0);

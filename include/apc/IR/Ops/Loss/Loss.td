@@ -3,7 +3,7 @@ include "apc/IR/Base.td"
 
 // Where losses are added up, labels are whole on every device (they are one integer for each row of scores): a mean divides by the
 // number, or the summed weights, of all labels that count, and rows of padding must not be added. On a piece of the scores `offsets` holds,
-// for each of their dims, the position of the piece's first element in the whole that the labels (and, in dim 1, the classes that labels
+// for each of their dims, the position of the piece's first element in the whole that the labels (and, in the dim of classes, what labels
 // name) count.
 def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["SoftmaxCrossEntropyLoss"]> {
   let summary = "Minus the logarithm of the softmax over dim 1 at each label";
@@ -23,10 +23,13 @@ def Apc_SoftmaxCrossEntropyLossOp : Apc_Op<"softmax_cross_entropy_loss", ["Softm
 // `log_sum_exp`, and the score of each label is picked by masking. Going forward that takes small all-reduces of the greatest score and of the
 // sum (`log_sum_exp`) and of the picked scores; going backward none, as the gradient keeps `log_sum`.
 def Apc_CrossEntropyOp : Apc_Op<"cross_entropy", []> {
-  let summary = "`log_sum` less the score (dim 1) at each label";
-  let description = [{ `log_sum` is `log_sum_exp` of the scores over dim 1, and the gradient is that of both. }];
+  let summary = "`log_sum` less the score at each label";
+  let description = [{
+    Classes are dim `axis` of the scores, whose other dims are those of the labels. `log_sum` is `log_sum_exp` of the scores over it, and the
+    gradient is that of both.
+  }];
   let arguments = (ins Apc_Tensor:$scores, Apc_Tensor:$log_sum, Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
-                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets);
+                       DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, DefaultValuedAttr<I64Attr, "1">:$axis, Apc_Offsets:$offsets);
   let types = "T: float, float, index, T";
   let results = (outs Apc_Tensor:$output);
   let ruleExpression = "::apc::crossEntropyRule(op)";
@@ -72,7 +75,7 @@ def Apc_SoftmaxCrossEntropyLossGradOp : Apc_Op<"softmax_cross_entropy_loss_grad"
 class Apc_LossGradient<string mnemonic, dag sums, string sumTypes, string takesSoftmax> : Apc_Op<mnemonic, []> {
   let arguments = !con((ins Apc_Tensor:$dY, Apc_Tensor:$scores), sums,
                        (ins Apc_Tensor:$labels, Apc_Optional:$weights, OptionalAttr<I64Attr>:$ignore_index,
-                            DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, Apc_Offsets:$offsets));
+                            DefaultValuedAttr<StrAttr, "\"mean\"">:$reduction, DefaultValuedAttr<I64Attr, "1">:$axis, Apc_Offsets:$offsets));
   let types = "T: float, T, " # sumTypes # "index, T";
   let results = (outs Apc_Tensor:$dScores);
   let ruleExpression = "::apc::crossEntropyGradientRule(op, /*takesSoftmax=*/" # takesSoftmax # ")";

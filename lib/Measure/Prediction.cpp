@@ -10,6 +10,7 @@
 #include "apc/Plan/Settings.h"
 #include "apc/Planning/LayoutFigures.h"
 #include "apc/Support/Parallel.h"
+#include "apc/Support/Saturating.h"
 #include "apc/Transforms/BuildGraph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -73,6 +74,18 @@ llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &
   return graphOfModel(*model->module, modelName);
 }
 
+/// Everything else has been given back when a step has ended. Copies of 4 bytes that an update made of fp16 gradients
+/// stay beside these until the next step clears them (NVIDIA/Megatron-LM megatron/core/optimizer/optimizer.py,
+/// _copy_model_grads_to_main_grads); at the fullest moment they are gone, and such gradients count with 4 bytes in all.
+int64_t bytesBetweenSteps(const MemoryTable &memory, const Measurement &row) {
+  int64_t bytes = row.besideBytes;
+  for (MemoryCategory category : {MemoryCategory::Parameters, MemoryCategory::Gradients, MemoryCategory::Optimizer})
+    bytes = addSaturating(bytes, memory[category]);
+  if (row.precision == PrecisionChoice::Fp16)
+    bytes = addSaturating(bytes, memory[MemoryCategory::Gradients] / 2);
+  return bytes;
+}
+
 llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, const PlanRequest &request,
                                   const std::shared_ptr<KnownOrders> &orders) {
   llvm::Expected<PlanningTarget> target = readTarget(request);
@@ -89,8 +102,9 @@ llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, 
   prediction.communicationSeconds = figures->communicationSeconds;
   prediction.exposedSeconds = figures->exposedCommunicationSeconds;
   prediction.bubbleSeconds = figures->bubbleSeconds;
-  prediction.memoryBytes = figures->memory.total();
-  prediction.lastStageBytes = figures->lastWorkerBytes;
+  prediction.memoryBytes = addSaturating(figures->memory.total(), row.besideBytes);
+  prediction.lastStageBytes = addSaturating(figures->lastWorker.total(), row.besideBytes);
+  prediction.boundaryBytes = bytesBetweenSteps(figures->lastWorker, row);
   prediction.memoryLimitBytes = figures->memoryLimitBytes;
   return prediction;
 }

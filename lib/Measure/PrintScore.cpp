@@ -35,10 +35,10 @@ Regrets regretsOf(const Score &score) {
   return regrets;
 }
 
-std::vector<double> boundaryErrors(const Score &score) {
+std::vector<double> limitErrors(const Score &score) {
   std::vector<double> errors;
-  for (const MemoryBoundary &boundary : score.boundaries)
-    errors.push_back(boundary.error);
+  for (const BatchLimit &limit : score.limits)
+    errors.push_back(limit.error);
   return errors;
 }
 
@@ -146,15 +146,20 @@ void printScore(const Score &score, llvm::raw_ostream &os) {
   printSources(score, os);
   printLeftOut(score, os);
   Regrets regrets = regretsOf(score);
-  std::vector<double> boundaries = boundaryErrors(score);
+  std::vector<double> limits = limitErrors(score);
+  std::vector<Compared> boundaries = score.boundaries(), memory = score.memory();
   os << llvm::formatv("\nchoice among layouts: {0} groups, regret {1} in the mean, {2} at worst; a layout that ran out "
                       "of memory would be chosen in {3}\n",
                       score.choices.size(), number(regrets.mean), number(regrets.worst), regrets.ranOut);
   os << llvm::formatv("out of memory: precision {0}, recall {1}\n", percent(score.outOfMemory.precision()),
                       percent(score.outOfMemory.recall()));
-  os << llvm::formatv("memory at the boundary, {0} pairs of a batch that ran and one that did not: error {1} in the "
-                      "median, {2} at p90\n",
-                      boundaries.size(), percent(quantile(boundaries, 0.5)), percent(quantile(boundaries, 0.9)));
+  os << llvm::formatv("limit of memory, {0} pairs of a batch that ran and one that did not: error {1} in the median, "
+                      "{2} at p90\n",
+                      limits.size(), percent(quantile(limits, 0.5)), percent(quantile(limits, 0.9)));
+  os << llvm::formatv("memory at the fullest moment, {0} rows: error {1} in the median; at the boundary of two steps, "
+                      "{2} rows: {3} in the median, {4} at p90\n",
+                      memory.size(), percent(errorQuantile(memory, 0.5)), boundaries.size(),
+                      percent(errorQuantile(boundaries, 0.5)), percent(errorQuantile(boundaries, 0.9)));
   printLeftOutSources(leaveOutSources(score.residuals), os);
   for (const KindInterval &own : intervalsByKind(score.residuals))
     os << llvm::formatv("interval of {0:F0} % from all sources, layouts of kind '{1}': {2:F3} to {3:F3} times what is "
@@ -164,7 +169,8 @@ void printScore(const Score &score, llvm::raw_ostream &os) {
 
 std::string printScoreJson(const Score &score) {
   Regrets regrets = regretsOf(score);
-  std::vector<double> boundaries = boundaryErrors(score);
+  std::vector<double> limits = limitErrors(score);
+  std::vector<Compared> boundaries = score.boundaries();
   JsonWriter json;
   json.object([&](JsonObjectWriter &object) {
     object("rows", score.rows());
@@ -176,9 +182,13 @@ std::string printScoreJson(const Score &score) {
     object("groups_choosing_out_of_memory", regrets.ranOut);
     object("oom_precision", score.outOfMemory.precision());
     object("oom_recall", score.outOfMemory.recall());
-    object("boundaries", boundaries.size());
-    object("boundary_memory_median", quantile(boundaries, 0.5));
-    object("boundary_memory_p90", quantile(boundaries, 0.9));
+    object("memory_median", errorQuantile(score.memory(), 0.5));
+    object("boundary_memory_rows", boundaries.size());
+    object("boundary_memory_median", errorQuantile(boundaries, 0.5));
+    object("boundary_memory_p90", errorQuantile(boundaries, 0.9));
+    object("batch_limits", limits.size());
+    object("batch_limit_median", quantile(limits, 0.5));
+    object("batch_limit_p90", quantile(limits, 0.9));
     std::vector<LeftOutSource> leftOut = leaveOutSources(score.residuals);
     object("interval_coverage", coverageOf(leftOut));
     object("interval_coverage_of_sources", meanCoverageOf(leftOut));
@@ -205,7 +215,7 @@ std::string printScoreJson(const Score &score) {
 void printRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> predictions, llvm::raw_ostream &os) {
   os << "file,line,id,source,group,devices,global_batch,layout,measured_seconds,predicted_seconds,compute_seconds,"
         "communication_seconds,exposed_seconds,bubble_seconds,measured_bytes,predicted_bytes,last_stage_bytes,"
-        "limit_bytes,ran_out,left_out\n";
+        "limit_bytes,measured_boundary_bytes,boundary_bytes,ran_out,left_out\n";
   auto cell = [](std::optional<double> value) { return value ? printJson(*value) : std::string(); };
   for (const auto &[row, own] : llvm::zip(rows, predictions)) {
     os << quoted(row.file) << "," << row.line << "," << quoted(row.id) << "," << quoted(row.source) << ","
@@ -215,7 +225,8 @@ void printRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> pred
          {own.seconds, own.computeSeconds, own.communicationSeconds, own.exposedSeconds, own.bubbleSeconds})
       os << "," << cell(own.isCosted() ? std::optional(seconds) : std::nullopt);
     os << "," << cell(row.memoryBytes) << "," << own.memoryBytes << "," << own.lastStageBytes << ","
-       << own.memoryLimitBytes << "," << (row.ranOut ? "yes" : "no") << "," << quoted(own.failure) << "\n";
+       << own.memoryLimitBytes << "," << cell(row.boundaryBytes) << "," << own.boundaryBytes << ","
+       << (row.ranOut ? "yes" : "no") << "," << quoted(own.failure) << "\n";
   }
 }
 

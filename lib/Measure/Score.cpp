@@ -32,7 +32,7 @@ std::string kindOf(const ParallelDegrees &layout) {
   return layout.pipeline > 1 ? "stages" : layout.tensor > 1 ? "tensor" : "data";
 }
 
-bool isCompared(const Measurement &row) { return row.seconds || row.memoryBytes || row.ranOut; }
+bool isCompared(const Measurement &row) { return row.seconds || row.memoryBytes || row.boundaryBytes || row.ranOut; }
 
 double predictedMemory(const Measurement &row, const Prediction &prediction) {
   return static_cast<double>(row.memoryOf == MeasuredDevice::LastStage ? prediction.lastStageBytes
@@ -86,6 +86,8 @@ void Judge::take(size_t index) {
   }
   if (row.memoryBytes)
     source.memory.push_back({predictedMemory(row, prediction), *row.memoryBytes});
+  if (row.boundaryBytes)
+    source.boundaries.push_back({static_cast<double>(prediction.boundaryBytes), *row.boundaryBytes});
   score.outOfMemory.add(!prediction.fits(), row.ranOut);
 }
 
@@ -123,7 +125,7 @@ void Judge::bound(llvm::ArrayRef<size_t> indices) {
   auto limit = static_cast<double>(predictions[*ran].memoryLimitBytes);
   double above = static_cast<double>(predictions[*ran].memoryBytes) - limit;
   double below = limit - static_cast<double>(predictions[*ranOut].memoryBytes);
-  score.boundaries.push_back({rows[*ran].id, rows[*ranOut].id, std::max({0.0, above, below}) / limit});
+  score.limits.push_back({rows[*ran].id, rows[*ranOut].id, std::max({0.0, above, below}) / limit});
 }
 
 Score Judge::judge() {
@@ -176,6 +178,13 @@ std::vector<Compared> Score::memory() const {
   std::vector<Compared> all;
   for (const SourceScore &source : sources)
     llvm::append_range(all, source.memory);
+  return all;
+}
+
+std::vector<Compared> Score::boundaries() const {
+  std::vector<Compared> all;
+  for (const SourceScore &source : sources)
+    llvm::append_range(all, source.boundaries);
   return all;
 }
 

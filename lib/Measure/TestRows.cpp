@@ -10,7 +10,8 @@ namespace {
 constexpr llvm::StringLiteral otherModels[] = {
     "multi-latent-attention", "enable-hyper-connections", "num-residual-streams",
     "linear-attention-type",  "export-default-te-spec",   "cuda-graph",
-    "moe-latent-size",        "attention-output-gate",    "fine-grained-activation-offloading"};
+    "moe-latent-size",        "attention-output-gate",    "fine-grained-activation-offloading",
+    "export-te-mcore-model",  "pipeline-num-layers",      "encoder-pipeline-model-parallel-size"};
 
 void setKind(Fields &fields, TransformerShape &shape) {
   std::string family = fields.lower("model_family");
@@ -124,7 +125,8 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
     row.seconds = fields.real("iteration_time_s");
   row.memoryBytes = fields.real("mem_max_before_save_bytes");
   row.memoryOf = MeasuredDevice::LastStage;
-  if (!row.seconds && !row.memoryBytes)
+  row.boundaryBytes = fields.real("mem_allocated_bytes");
+  if (!row.seconds && !row.memoryBytes && !row.boundaryBytes)
     fields.leaveOut("no step time or memory to compare with");
   setModel(fields, row.model);
   setLayout(fields, row);
@@ -133,8 +135,10 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   bool isUnfused = fields.text("attention_backend") == "unfused" || fields.text("transformer_impl") == "local";
   row.runtime = isUnfused ? "megatron-2023-unfused" : "megatron-2023";
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
-  if (!fields.isLeftOut())
-    checkDegrees(fields, row);
+  if (fields.isLeftOut())
+    return row;
+  setMemoryBeside(fields, row);
+  checkDegrees(fields, row);
   return row;
 }
 

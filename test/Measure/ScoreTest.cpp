@@ -68,7 +68,7 @@ TEST_CASE("regret is the time of the choice by the best") {
   CHECK(score.choices[1].regret == Approx(1));
 }
 
-TEST_CASE("outcomes and the boundary between them") {
+TEST_CASE("outcomes and the limit between them") {
   std::vector<Measurement> rows = readRows({outcome("a", "G", "1", false), outcome("b", "G", "2", false),
                                             outcome("c", "G", "4", true), outcome("d", "", "1", true)});
   // The limit of 100 lies 20 above what is predicted of c, which ran out. b ran and fits.
@@ -77,10 +77,10 @@ TEST_CASE("outcomes and the boundary between them") {
   CHECK(score.outOfMemory.predictedAndTrue == 1); // d
   CHECK(score.outOfMemory.trueOnly == 1);         // c
   CHECK(score.outOfMemory.predictedOnly == 0);
-  REQUIRE(score.boundaries.size() == 1);
-  CHECK(score.boundaries[0].ran == "b");
-  CHECK(score.boundaries[0].ranOut == "c");
-  CHECK(score.boundaries[0].error == Approx(0.2));
+  REQUIRE(score.limits.size() == 1);
+  CHECK(score.limits[0].ran == "b");
+  CHECK(score.limits[0].ranOut == "c");
+  CHECK(score.limits[0].error == Approx(0.2));
   REQUIRE(score.choices.size() == 1);
   CHECK(score.choices[0].ranOut); // c would be chosen
 }

@@ -33,10 +33,12 @@ struct Measurement {
   bool overlaps = false;       ///< collectives run beside ops
   bool widensGradients = true; ///< sums of the gradients of weights in bf16 have 32 bits
 
-  std::optional<double> seconds; ///< of a step
-  std::optional<double> memoryBytes;
+  std::optional<double> seconds;       ///< of a step
+  std::optional<double> memoryBytes;   ///< at the fullest moment
+  std::optional<double> boundaryBytes; ///< of the last stage between two steps: parameters, gradients, states
   MeasuredDevice memoryOf = MeasuredDevice::Fullest;
-  bool ranOut = false; ///< of memory
+  bool ranOut = false;     ///< of memory
+  int64_t besideBytes = 0; ///< that the trainer's libraries hold for good beside the program, as far as a row says
 };
 
 /// The request and layout with which `apc evaluate` costs a row; `model` is the path of the model.

@@ -17,6 +17,7 @@ struct Prediction {
   double bubbleSeconds = 0;
   int64_t memoryBytes = 0;      ///< of the fullest device
   int64_t lastStageBytes = 0;   ///< of a device that holds the last stage
+  int64_t boundaryBytes = 0;    ///< of such a device between two steps
   int64_t memoryLimitBytes = 0; ///< of a device
   std::string failure;          ///< empty: the row was costed
 

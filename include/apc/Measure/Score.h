@@ -18,7 +18,8 @@ struct SourceScore {
   size_t rowsUsed = 0;                   ///< costed and compared: in time, memory or outcome
   std::map<std::string, size_t> leftOut; ///< reason -> rows; numbers of messages are written as N
   std::vector<Compared> times;           ///< seconds of steps
-  std::vector<Compared> memory;          ///< bytes
+  std::vector<Compared> memory;          ///< bytes at the fullest moment
+  std::vector<Compared> boundaries;      ///< bytes between two steps
 };
 
 /// The choice among the layouts of one group.
@@ -31,7 +32,7 @@ struct LayoutChoice {
 };
 
 /// The largest batch that ran and the smallest that ran out of memory, everything else being equal.
-struct MemoryBoundary {
+struct BatchLimit {
   std::string ran, ranOut; ///< ids
   /// How far the limit of a device lies outside the predicted memory of the two, as a share of the limit: limit 76,
   /// predicted 50 and 70: 6 / 76; 0 where it lies between.
@@ -41,13 +42,14 @@ struct MemoryBoundary {
 struct Score {
   std::vector<SourceScore> sources;  ///< in the order of their first rows
   std::vector<LayoutChoice> choices; ///< of groups with two costed step times or more
-  std::vector<MemoryBoundary> boundaries;
+  std::vector<BatchLimit> limits;
   Outcomes outOfMemory;
   std::vector<Residual> residuals; ///< of step times
   size_t rows() const;
   size_t rowsUsed() const;
   std::vector<Compared> times() const;
   std::vector<Compared> memory() const;
+  std::vector<Compared> boundaries() const;
 };
 
 /// Judges the \p predictions of \p rows, one for each.
@@ -57,9 +59,10 @@ Score scoreRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> pre
 void printScore(const Score &score, llvm::raw_ostream &os);
 /// One document, shares and not per cent: `rows`, `rows_used`, `time_rows`, `mape`, `bias`, `p90`, `regret_mean`,
 /// `regret_worst`, `groups`, `groups_choosing_out_of_memory`, `oom_precision`, `oom_recall`, `memory_rows`,
-/// `memory_mape`, `boundaries`, `boundary_memory_median`, `boundary_memory_p90`, `interval_coverage` (of rows by
-/// intervals from other sources), `interval_coverage_of_sources` (its mean, each source as one), `intervals` [{kind,
-/// low, high}] (from all sources), `left_out_sources`
+/// `memory_mape`, `memory_median`, `boundary_memory_rows`, `boundary_memory_median`, `boundary_memory_p90` (errors of
+/// what is alive between two steps), `batch_limits`, `batch_limit_median`, `batch_limit_p90`, `interval_coverage` (of
+/// rows by intervals from other sources), `interval_coverage_of_sources` (its mean, each source as one), `intervals`
+/// [{kind, low, high}] (from all sources), `left_out_sources`
 /// [{source, rows, mape, factor, factored_mape, covered}], `sources`
 /// [{source, rows, rows_used, time_rows, mape, bias, p90, spearman, memory_rows, memory_mape, left_out {reason:
 /// rows}}]. Figures without rows are null.

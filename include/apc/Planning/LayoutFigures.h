@@ -12,8 +12,8 @@ struct LayoutFigures {
   double communicationSeconds = 0;
   double exposedCommunicationSeconds = 0;
   double bubbleSeconds = 0;
-  MemoryTable memory;          ///< of the fullest device
-  int64_t lastWorkerBytes = 0; ///< of a device of the worker that holds the last stage
+  MemoryTable memory;     ///< of the fullest device
+  MemoryTable lastWorker; ///< of a device of the worker that holds the last stage
   int64_t memoryLimitBytes = 0;
 };
 

@@ -97,7 +97,7 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   figures.memory = plan.memory;
   for (const StagePlan &stage : plan.stages)
     if (stage.firstRank == plan.stages.back().firstRank)
-      figures.lastWorkerBytes += stage.memoryOfWorker().total();
+      figures.lastWorker += stage.memoryOfWorker();
   figures.memoryLimitBytes = task->memoryLimitBytes;
   return figures;
 }

@@ -1,0 +1,65 @@
+// Memory that the libraries of a training program hold beside it.
+#include "Fields.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace apc {
+
+namespace {
+
+constexpr int64_t kib = 1024, mib = 1024 * kib;
+
+bool isHopper(llvm::StringRef hardware) { return hardware.contains_insensitive("h100"); }
+bool isAmpere(llvm::StringRef hardware) { return hardware.contains_insensitive("a100"); }
+
+/// One workspace of cuBLAS for each of two streams: PyTorch takes ":4096:2:16:8", which is 2 times 4,096 KiB and 8
+/// times 16, and on compute capability 9.0 ":4096:8" (aten/src/ATen/cuda/CublasHandlePool.cpp), which tests that have
+/// to repeat exactly ask for.
+int64_t workspacesOfProducts(llvm::StringRef hardware, llvm::StringRef notes) {
+  const bool isLarge = isHopper(hardware) || notes.contains("CUBLAS_WORKSPACE_CONFIG=:4096:8");
+  return 2 * (isLarge ? 8 * 4096 * kib : (2 * 4096 + 8 * 16) * kib);
+}
+
+/// Transformer Engine has a workspace of its own, and with grouped products four more
+/// (transformer_engine/pytorch/module/base.py, get_cublas_workspace_size_bytes).
+int64_t workspacesOfLayers(llvm::StringRef hardware, llvm::StringRef notes) {
+  return (notes.contains("moe-grouped-gemm") ? 5 : 1) * (isAmpere(hardware) ? 4 : 32) * mib;
+}
+
+/// Layers of Megatron's own keep a buffer of scores (megatron/core/utils.py, GlobalMemoryBuffer).
+int64_t bufferOfScores(const Measurement &row) {
+  const int64_t positions = row.model.sequence / std::max<int64_t>(1, row.layout.context);
+  const int64_t heads = row.model.heads / std::max<int64_t>(1, row.layout.tensor);
+  return row.layout.microBatch.value_or(1) * heads * positions * positions * 2;
+}
+
+/// The schedule keeps what each chunk received and what arrived for its gradients until the next step
+/// (megatron/core/pipeline_parallel/schedules.py).
+int64_t tensorsBetweenStages(const Measurement &row) {
+  if (row.layout.pipeline <= 1)
+    return 0;
+  const int64_t positions = row.model.sequence / std::max<int64_t>(1, row.layout.context);
+  const int64_t ways = row.layout.cutsSequences ? std::max<int64_t>(1, row.layout.tensor) : 1;
+  return 2 * row.layout.numChunks() * row.layout.microBatch.value_or(1) * positions * row.model.hidden * 2 / ways;
+}
+
+/// Experts keep buffers of their routing; what an encoder beside a decoder keeps is not known.
+bool hasMoreBetweenSteps(const Measurement &row) {
+  return row.model.experts > 0 || row.model.kind == TransformerKind::EncoderDecoder;
+}
+
+} // namespace
+
+void setMemoryBeside(Fields &fields, Measurement &into) {
+  const llvm::StringRef hardware = fields.text("hardware"), notes = fields.text("notes");
+  into.besideBytes = workspacesOfProducts(hardware, notes) + tensorsBetweenStages(into);
+  if (fields.text("transformer_impl") == "local")
+    into.besideBytes += bufferOfScores(into);
+  else
+    into.besideBytes += workspacesOfLayers(hardware, notes);
+  if (hasMoreBetweenSteps(into))
+    into.boundaryBytes.reset();
+  into.overrides.emplace_back("device.workspace_bytes=1"); // counted here; clusters take no 0
+}
+
+} // namespace apc

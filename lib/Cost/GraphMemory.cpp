@@ -180,7 +180,8 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
     bool isInput = value.role == ValueRole::Input && !graph.op(value.producer).isTransfer;
-    bool isThere = isInput || graph.isAccumulated(ValueId(v));
+    bool isKept = model.getPool().runtime.keepsGradients && value.role == ValueRole::Gradient;
+    bool isThere = isInput || isKept || graph.isAccumulated(ValueId(v));
     PeakValue own{ValueId(v), bytes, role.category};
     if (role.staysForStep) {
       memory.held[role.category] += bytes;

@@ -86,7 +86,7 @@ int64_t keptBesideResult(const OpGraph &graph, OpId op, const Strategy &strategy
 }
 
 std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime) {
-  if (!runtime.fusesLoss)
+  if (!runtime.fusesLoss && !runtime.overwritesScores)
     return {};
   std::vector<bool> inside(graph.values.size());
   std::vector<ValueId> storages = graph.storages();
@@ -97,11 +97,15 @@ std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime)
     ValueId scores = storages[graph.ops[op].operands[0]->index()];
     const GraphValue &own = graph.value(scores);
     ArrayRef<std::optional<ValueId>> from = graph.op(own.producer).operands;
-    inside[scores.index()] =
-        from.size() == 1 && from[0] && graph.value(*from[0]).shape.elementBits < own.shape.elementBits;
+    inside[scores.index()] = runtime.fusesLoss && from.size() == 1 && from[0] &&
+                             graph.value(*from[0]).shape.elementBits < own.shape.elementBits;
+    auto takesPlace = [&](const GraphValue &result) {
+      return result.shape.numElements() == own.shape.numElements() &&
+             (runtime.fusesLoss || result.shape.elementBits <= own.shape.elementBits);
+    };
     for (OpGraph::Use use : uses[graph.ops[op].results[0]->index()])
       for (std::optional<ValueId> result : graph.op(use.op).results)
-        if (result && graph.value(*result).shape.numElements() == own.shape.numElements())
+        if (result && takesPlace(graph.value(*result)))
           inside[storages[result->index()].index()] = true;
   }
   return inside;

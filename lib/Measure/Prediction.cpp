@@ -59,7 +59,7 @@ auto runKey(const Measurement &row) {
 
 /// Rows of one graph that have one cost.
 auto costKey(const Measurement &row) {
-  return std::make_tuple(row.layout.str(), row.devices, row.cluster, row.overrides);
+  return std::make_tuple(row.layout.str(), row.devices, row.cluster, row.overrides, row.besideBytes);
 }
 
 llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &request) {

@@ -30,6 +30,7 @@ struct Runtime {
   double normalizationKernels = 1; ///< that are launched for one of those
   double lossPasses = 1;           ///< the same of a loss over classes and its gradient
   bool fusesLoss = false;          ///< makes no wider copy of the scores of classes, and their gradient in their place
+  bool overwritesScores = false;   ///< the gradient of the scores of a loss is made in their place
   double lossBytes = 0; ///< held for each score of a class until the gradient is made, beside scores and gradient
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
@@ -37,6 +38,7 @@ struct Runtime {
   int64_t gradientExchangeBytes = 0; ///< of such an element where devices add sums up; 0: as it is held
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
+  bool keepsGradients = false;       ///< gradients of parameters have a place of their own from step to step
   bool gathersLogits = false;    ///< before the loss, which each rank of tensor parallelism then takes over all classes
   bool recomputesLogits = false; ///< full recomputation runs their product again, as it does the layers before it
   double collectiveShare = 1;    ///< the speed of collectives inside its steps beside that of the same alone

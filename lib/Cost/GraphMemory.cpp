@@ -239,6 +239,15 @@ StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const 
   return peak;
 }
 
+MemoryTable memoryBetweenSteps(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model) {
+  MemoryTable table;
+  for (const GraphValue &value : graph.values)
+    if (const RoleTraits &role = traitsOf(value.role); role.staysForStep)
+      table[role.category] =
+          addSaturating(table[role.category], model.localBytes(value.shape, madeAs(graph, strategies, value)));
+  return table;
+}
+
 std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
                                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);

@@ -74,16 +74,22 @@ llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &
   return graphOfModel(*model->module, modelName);
 }
 
-/// Everything else has been given back when a step has ended. Copies of 4 bytes that an update made of fp16 gradients
-/// stay beside these until the next step clears them (NVIDIA/Megatron-LM megatron/core/optimizer/optimizer.py,
-/// _copy_model_grads_to_main_grads); at the fullest moment they are gone, and such gradients count with 4 bytes in all.
-int64_t bytesBetweenSteps(const MemoryTable &memory, const Measurement &row) {
-  int64_t bytes = row.besideBytes;
-  for (MemoryCategory category : {MemoryCategory::Parameters, MemoryCategory::Gradients, MemoryCategory::Optimizer})
-    bytes = addSaturating(bytes, memory[category]);
+/// Of an element of a gradient between two steps. Copies of 4 bytes that an update made of fp16 gradients, of those
+/// that a rank updates, stay beside these until the next step clears them (NVIDIA/Megatron-LM
+/// megatron/core/optimizer/optimizer.py, _copy_model_grads_to_main_grads).
+double gradientBytes(const Measurement &row) {
   if (row.precision == PrecisionChoice::Fp16)
-    bytes = addSaturating(bytes, memory[MemoryCategory::Gradients] / 2);
-  return bytes;
+    return 2 + 4.0 / static_cast<double>(row.layout.zero > 0 ? row.layout.data * row.layout.context : 1);
+  return row.precision == PrecisionChoice::Fp32 || row.widensGradients ? 4 : 2;
+}
+
+/// Parameters, their gradients, as many on a device, and states; everything else has been given back when a step ends.
+int64_t bytesBetweenSteps(const MemoryTable &memory, const Measurement &row) {
+  const double ofParameter = row.precision == PrecisionChoice::Fp32 ? 4 : 2;
+  const auto parameters = static_cast<double>(memory[MemoryCategory::Parameters]);
+  const auto gradients = static_cast<int64_t>(parameters / ofParameter * gradientBytes(row));
+  return addSaturating(addSaturating(memory[MemoryCategory::Parameters], gradients),
+                       addSaturating(memory[MemoryCategory::Optimizer], row.besideBytes));
 }
 
 llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, const PlanRequest &request,
@@ -104,7 +110,7 @@ llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, 
   prediction.bubbleSeconds = figures->bubbleSeconds;
   prediction.memoryBytes = addSaturating(figures->memory.total(), row.besideBytes);
   prediction.lastStageBytes = addSaturating(figures->lastWorker.total(), row.besideBytes);
-  prediction.boundaryBytes = bytesBetweenSteps(figures->lastWorker, row);
+  prediction.boundaryBytes = bytesBetweenSteps(figures->lastWorkerBetweenSteps, row);
   prediction.memoryLimitBytes = figures->memoryLimitBytes;
   return prediction;
 }

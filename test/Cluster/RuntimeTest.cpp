@@ -29,6 +29,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
       "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
       "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
+      "overwrites_scores": true, "keeps_gradients": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2,
       "gradient_exchange_bytes": 8, "recomputes_logits": true,
       "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
@@ -41,6 +42,8 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.scoreWorkBytes == 8);
   CHECK(runtime.lossBytes == 12);
   CHECK(runtime.fusesLoss);
+  CHECK(runtime.overwritesScores);
+  CHECK(runtime.keepsGradients);
   CHECK(runtime.normalizationKeptBytes == 2);
   CHECK(runtime.allocatorShare == 0.85);
   CHECK(runtime.gradientSumBytes == 2);

@@ -156,6 +156,9 @@ TEST_CASE("a loss holds bytes for each score beside the program, and one that is
   Runtime runtime;
   runtime.lossBytes = 8;
   CHECK(step.memory(runtime)[MemoryCategory::Activations] == plain + 8 * mebi);
+  Runtime overwriting;
+  overwriting.overwritesScores = true;
+  CHECK(step.memory(overwriting)[MemoryCategory::Activations] == 6 * mebi + 4096); // scores, copy, sums
   Runtime fusing;
   fusing.fusesLoss = true;
   CHECK(step.memory(fusing)[MemoryCategory::Activations] == 4 * mebi); // scores and the gradient that is sent
@@ -177,6 +180,20 @@ TEST_CASE("gradients add up in the bytes of their runtime") {
   step.graph.ops[1].format = NumberFormat::F16;
   runtime.fp16GradientHeldBytes = 4; // with copies
   CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 4 * mebi);
+}
+
+TEST_CASE("gradients are there before they are made where the runtime keeps them from step to step") {
+  Step step;
+  ValueId x = step.add(rows({32}), {}, wide);
+  ValueId y = step.add(rows({32, 32}), {x}, wide);
+  ValueId gradient = step.add(rows({32, 16}), {y}, narrow);
+  step.graph.values[gradient.index()].role = ValueRole::Gradient;
+  step.add(rows({16, 0}), {gradient}, narrow);
+  CHECK(step.memory(Runtime()).total() == 8 * mebi); // x and y
+  Runtime runtime;
+  runtime.keepsGradients = true;
+  CHECK(step.memory(runtime).total() == 10 * mebi);
+  CHECK(step.memory(runtime)[MemoryCategory::Gradients] == 2 * mebi);
 }
 
 TEST_CASE("activations fill a share of what is taken for them") {

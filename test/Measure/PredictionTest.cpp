@@ -179,7 +179,27 @@ TEST_CASE("the last stage of a pipeline is one of its workers") {
     REQUIRE(own.isCosted());
     CHECK(own.lastStageBytes > 0);
     CHECK(own.lastStageBytes <= own.memoryBytes);
+    CHECK(own.boundaryBytes > 0);
+    CHECK(own.boundaryBytes < own.lastStageBytes);
   }
+}
+
+TEST_CASE("parameters, gradients and states are alive between steps, and what libraries hold") {
+  // Embedding and head of 1,000 rows of 256 numbers; a layer of 4 heads and 2 of keys and values, gated, without
+  // biases; two weights of normalisations and one behind the last layer.
+  const int64_t layer = 256 * (2 * 256 + 2 * 128) + 3 * 256 * 1024 + 2 * 256;
+  const int64_t parameters = 2 * 1000 * 256 + 2 * layer + 256;
+  auto predictedOf = [](const char *precision, const char *sharding) {
+    std::vector<Measurement> rows =
+        readRows({testCells({{"pp", "1"}, {"precision", precision}, {"sharding", sharding}})});
+    return predictAll(rows, 1).front().boundaryBytes - rows.front().besideBytes;
+  };
+  // 2 bytes of a parameter, 4 of its gradient, 4 of its master and 8 of its states; the latter two may be cut. In fp16
+  // 2 bytes of a gradient and a copy of 4.
+  constexpr double rounding = 1e-3; // numbers of the step itself
+  CHECK(static_cast<double>(predictedOf("bf16", "none")) == Approx(18.0 * parameters).epsilon(rounding));
+  CHECK(static_cast<double>(predictedOf("bf16", "zero1")) == Approx(12.0 * parameters).epsilon(rounding));
+  CHECK(static_cast<double>(predictedOf("fp16", "none")) == Approx(20.0 * parameters).epsilon(rounding));
 }
 
 TEST_CASE("the command of a row holds its layout and its figures") {

@@ -94,6 +94,21 @@ TEST_CASE("memory of a test is that of its last stage") {
   CHECK(*meanAbsoluteError(score.memory()) == Approx(0.5));
 }
 
+TEST_CASE("what is alive between steps is compared apart") {
+  std::vector<Measurement> rows = readRows({testCells({{"id", "a"}, {"mem_allocated_bytes", "400000000"}}),
+                                            testCells({{"id", "b"}, {"mem_allocated_bytes", "500000000"}}),
+                                            testCells({{"id", "c"}, {"mem_allocated_bytes", ""}})});
+  Prediction own = predicted(1, 3'000'000'000, 80'000'000'000);
+  own.boundaryBytes = 440'000'000;
+  Score score = scoreRows(rows, {own, own, own});
+  CHECK(score.boundaries().size() == 2);
+  CHECK(*errorQuantile(score.boundaries(), 1) == Approx(0.12));
+  std::string text = printScoreJson(score);
+  CHECK(text.find("\"boundary_memory_rows\": 2") != std::string::npos);
+  CHECK(text.find("\"boundary_memory_median\": 0.1") != std::string::npos);
+  CHECK(text.find("\"boundary_memory_p90\": 0.1") != std::string::npos);
+}
+
 TEST_CASE("the document holds shares, and null where there is nothing") {
   Score score = scoreRows(readRows({timed("a", "2")}), predicted(3));
   std::string text = printScoreJson(score);

@@ -171,6 +171,9 @@ void placeMoves(const OpGraph &graph, llvm::MutableArrayRef<GraphMove> moves, ll
 StepPeak graphMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                      llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets = {});
 
+/// Of that, what stays from one step to the next: parameters and states.
+MemoryTable memoryBetweenSteps(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model);
+
 /// A value, or a moved copy of one, that lives where the memory is largest.
 struct PeakValue {
   ValueId value;

@@ -39,6 +39,18 @@ static llvm::Expected<Plan> planOfPipeline(const PlanningTask &task, const Paral
   return plan;
 }
 
+/// What the planner of thousands of layouts needs of a plan.
+namespace {
+struct PlanFigures {
+  Plan plan;
+  std::vector<MemoryTable> betweenSteps; ///< of a device, by stage
+};
+} // namespace
+
+static MemoryTable betweenStepsOf(const PlanningTask &task, const Candidate &candidate) {
+  return memoryBetweenSteps(task.graph, candidate.strategies, CostModel(task.pool, candidate.mesh));
+}
+
 static StagePlan figuresOf(const Candidate &candidate) {
   StagePlan stage;
   stage.computeSeconds = candidate.time.computeSeconds;
@@ -49,32 +61,35 @@ static StagePlan figuresOf(const Candidate &candidate) {
   return stage;
 }
 
-static llvm::Expected<Plan> figuresOfStage(const PlanningTask &task, const ParallelDegrees &layout) {
+static llvm::Expected<PlanFigures> figuresOfStage(const PlanningTask &task, const ParallelDegrees &layout) {
   llvm::Expected<CostedLayout> costed = costLayout(task, layout);
   if (!costed)
     return costed.takeError();
-  Plan plan;
-  plan.stages.push_back(figuresOf(costed->candidate));
-  return plan;
+  PlanFigures figures;
+  figures.plan.stages.push_back(figuresOf(costed->candidate));
+  figures.betweenSteps.push_back(betweenStepsOf(task, costed->candidate));
+  return figures;
 }
 
-static llvm::Expected<Plan> figuresOfPipeline(const PlanningTask &task, const ParallelDegrees &layout) {
+static llvm::Expected<PlanFigures> figuresOfPipeline(const PlanningTask &task, const ParallelDegrees &layout) {
   llvm::Expected<PipelineTrial> trial = costPipelineLayout(task, layout);
   if (!trial)
     return trial.takeError();
   if (!trial->answer)
     return noPlanError("layout {0}: {1}", layout.str(), trial->reason);
   const PipelineAnswer &answer = *trial->answer;
-  Plan plan;
+  PlanFigures figures;
+  Plan &plan = figures.plan;
   plan.pipeline.emplace();
   for (auto [index, own] : llvm::enumerate(answer.stages)) {
+    figures.betweenSteps.push_back(betweenStepsOf(*own->task, *own->candidate));
     plan.stages.push_back(figuresOf(*own->candidate));
     plan.stages.back().memoryTogether = answer.memory[index];
     plan.stages.back().firstRank =
         answer.workers.firstRank(answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)));
   }
   plan.stepSeconds = answer.time.stepSeconds;
-  return plan;
+  return figures;
 }
 
 llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRequest &request,
@@ -84,10 +99,10 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   llvm::Expected<PlanningTask> task = makeTask(graph, own, target, {}, control);
   if (!task)
     return task.takeError();
-  llvm::Expected<Plan> found = layout.pipeline > 1 ? figuresOfPipeline(*task, layout) : figuresOfStage(*task, layout);
+  llvm::Expected<PlanFigures> found = layout.pipeline > 1 ? figuresOfPipeline(*task, layout) : figuresOfStage(*task, layout);
   if (!found)
     return found.takeError();
-  Plan plan = withTotals(std::move(*found));
+  Plan plan = withTotals(std::move(found->plan));
   LayoutFigures figures;
   figures.stepSeconds = plan.stepSeconds;
   figures.computeSeconds = plan.computeSeconds;
@@ -95,9 +110,11 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   figures.exposedCommunicationSeconds = plan.exposedCommunicationSeconds;
   figures.bubbleSeconds = plan.bubbleSeconds;
   figures.memory = plan.memory;
-  for (const StagePlan &stage : plan.stages)
-    if (stage.firstRank == plan.stages.back().firstRank)
+  for (const auto &[stage, betweenSteps] : llvm::zip_equal(plan.stages, found->betweenSteps))
+    if (stage.firstRank == plan.stages.back().firstRank) {
       figures.lastWorker += stage.memoryOfWorker();
+      figures.lastWorkerBetweenSteps += betweenSteps;
+    }
   figures.memoryLimitBytes = task->memoryLimitBytes;
   return figures;
 }

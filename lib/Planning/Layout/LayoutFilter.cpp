@@ -98,7 +98,7 @@ bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
 }
 
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
-  constexpr int ofExperts = 8, ofBatch = 4, ofContext = 2, ofWeight = 1;
+  constexpr int ofExperts = 16, ofBatch = 8, ofContext = 4, ofRows = 2, ofWeight = 1;
   bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
   if (experts[op.index()] == factor && axes == mesh.experts)
     return ofExperts;
@@ -116,8 +116,11 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
     return ofContext;
   if (axes != mesh.tensor)
     return std::nullopt;
+  const FactorRule &rule = graph.ruleOf(op);
   std::optional<unsigned> weight = cutWeight(op);
-  return weight && hasFactor(graph.ruleOf(op).operands[*weight], factor) ? ofWeight : 0;
+  if (!weight || !hasFactor(rule.operands[*weight], factor))
+    return 0;
+  return rule.operands[*weight].sparse && rule.isReduction(factor) ? ofRows : ofWeight;
 }
 
 int LayoutFilter::score(OpId op, const Strategy &strategy) const {

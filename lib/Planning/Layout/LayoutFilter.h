@@ -41,7 +41,8 @@ private:
   int score(OpId op, const Strategy &strategy) const;
   int scoreStorage(OpId op, const Strategy &strategy) const;
   bool mayPass(OpId op, const Strategy &strategy) const;
-  /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so.
+  /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so. Of a table
+  /// the rows are cut, as Megatron cuts the vocabulary: a head that shares it has the same part.
   std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
   /// The axes over which what the op works on has copies.
   const AxisList &replicasOf(OpId op) const { return experts[op.index()] ? replicasOfExperts : replicas; }

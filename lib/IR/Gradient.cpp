@@ -51,6 +51,16 @@ static void cutLike(llvm::ArrayRef<int64_t> parts, mlir::Operation *op, FactorRu
   cutInsideParts(own, factor, parts);
 }
 
+/// The forward op's factors of these names; none for empty ones.
+GradientBuilder::LeadingFactors GradientBuilder::namedFactors(llvm::ArrayRef<mlir::Attribute> names) const {
+  LeadingFactors leading(names.size());
+  for (auto [lead, name] : llvm::zip_equal(leading, names))
+    for (unsigned factor = 0; factor < rule->numFactors(); ++factor)
+      if (rule->factor(FactorId(factor)).name == llvm::cast<mlir::StringAttr>(name).getValue())
+        lead = FactorId(factor);
+  return leading;
+}
+
 /// The dims of a gradient are those of its operand, also where they come from no operand of the op that makes it: the
 /// rows of a gathered table, the copies of an expanded dim.
 void GradientBuilder::traceTo(unsigned operand, mlir::Value gradient) {
@@ -77,6 +87,7 @@ void GradientBuilder::traceTo(unsigned operand, mlir::Value gradient) {
         cutLike(partsOf(like.parted, static_cast<unsigned>(index)), op, *own, factor);
       }
   op->setAttr(factorsAttribute, builder.getArrayAttr(filled));
+  traced[gradient] = tracedDims(own->results[result], namedFactors(filled));
 }
 
 mlir::Operation *GradientBuilder::createNamed(llvm::StringRef name, mlir::ValueRange operands,

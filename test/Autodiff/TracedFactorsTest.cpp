@@ -2,6 +2,8 @@
 #include "GradientPrograms.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
 
 #include <catch2/catch.hpp>
 
@@ -33,6 +35,19 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("The gradient of a table is cut like the table: by rows, too") {
   CHECK(factorsOf({"apc.gather", {"7x3xf64", "2x4xi64 below 7"}}, "apc.gather_grad") == Names{"d0", "d1", "v", "d2"});
+}
+
+TEST_CASE("An op behind the gradient of a table knows its rows, too") {
+  GradientProgram program(OpCase{"apc.gather", {"7x3xf64", "2x4xi64 below 7"}});
+  mlir::Operation *gather = nullptr;
+  program.module->walk([&](GatherOp op) { gather = op; });
+  REQUIRE(gather);
+  mlir::OpBuilder builder(program.main().front().getTerminator());
+  GradientBuilder gradient(builder, gather, {gather->getResult(0)}, {true, false});
+  REQUIRE(llvm::cast<OperatorInterface>(gather).differentiate(gradient));
+  constexpr int64_t onnxFloat = 1;
+  mlir::Operation *cast = gradient.create<CastOp>(gradient.given(0), gradient.attribute("to", onnxFloat));
+  CHECK(cast->getAttr(factorsAttribute) == builder.getStrArrayAttr({"v", "d2"}));
 }
 
 // The last factor is of the constant that names shape or axes.

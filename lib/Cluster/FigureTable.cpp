@@ -88,6 +88,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"fp16_gradient_held_bytes", &Runtime::fp16GradientHeldBytes, bytes},
     {"keeps_gradients", &Runtime::keepsGradients, flag},
     {"gathers_logits", &Runtime::gathersLogits, flag},
+    {"recomputes_last_products", &Runtime::recomputesLastProducts, flag},
     {"recomputes_logits", &Runtime::recomputesLogits, flag},
     {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},

@@ -2,6 +2,7 @@
 #include "apc/Cost/ApplyRuntime.h"
 
 #include "apc/Graph/LossValues.h"
+#include "apc/Graph/Originals.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -241,20 +242,41 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
 
 void narrowSums(OpGraph &graph, const Runtime &runtime) { SumNarrower(graph, runtime).run(); }
 
-void runLogitsAgain(OpGraph &graph, const Runtime &runtime) {
-  if (!runtime.recomputesLogits)
-    return;
-  const std::vector<bool> isOfLoss = lossValues(graph), follows = graph.followers();
+/// By op: it is not made again, though something that it reads is.
+static std::vector<bool> endsOfRecomputed(const OpGraph &graph) {
+  std::vector<bool> isMadeAgain(graph.values.size()), ends(graph.ops.size());
+  for (std::optional<ValueId> original : originalsOf(graph))
+    if (original)
+      isMadeAgain[original->index()] = true;
+  auto isAgain = [&](std::optional<ValueId> value) { return value && isMadeAgain[value->index()]; };
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    ends[op] = llvm::any_of(graph.ops[op].operands, isAgain) && llvm::none_of(graph.ops[op].results, isAgain);
+  return ends;
+}
+
+/// \p twice: rules of ops that run twice, by their own: equal ops share a rule, by which layers are known to be equal.
+static void runTwice(OpGraph &graph, GraphOp &op, std::map<RuleId, RuleId> &twice) {
+  auto [known, isNew] = twice.try_emplace(op.rule, graph.rules.size());
+  if (isNew) {
+    FactorRule rule = graph.rules[op.rule.index()];
+    rule.flopsPerPoint *= 2;
+    graph.rules.push_back(std::move(rule));
+  }
+  op.rule = known->second;
+  GraphValue &made = graph.values[op.results[0]->index()];
+  made.exchangeBits = 2 * made.shape.elementBits;
+}
+
+void runProductsAgain(OpGraph &graph, const Runtime &runtime) {
+  const std::vector<bool> isOfLoss = lossValues(graph), follows = graph.followers(), ends = endsOfRecomputed(graph);
+  std::map<RuleId, RuleId> twice;
   for (size_t index = 0; index < graph.ops.size(); ++index) {
     GraphOp &op = graph.ops[index];
-    FactorRule rule = graph.ruleOf(OpId(index));
-    if (rule.work != Work::Contraction || follows[index] || !op.results[0] || !isOfLoss[op.results[0]->index()])
+    if (graph.ruleOf(OpId(index)).work != Work::Contraction || follows[index] || !op.results[0])
       continue;
-    rule.flopsPerPoint *= 2;
-    op.rule = RuleId(graph.rules.size());
-    graph.rules.push_back(std::move(rule));
-    GraphValue &logits = graph.values[op.results[0]->index()];
-    logits.exchangeBits = 2 * logits.shape.elementBits;
+    const bool makesLogits = isOfLoss[op.results[0]->index()];
+    if (makesLogits ? runtime.recomputesLogits : runtime.recomputesLastProducts && ends[index])
+      runTwice(graph, op, twice);
   }
 }
 

@@ -134,7 +134,7 @@ llvm::Expected<OpGraph> graphOfTrainer(OpGraph shared, const Measurement &row) {
       return runtime.takeError();
     narrowSums(graph, *runtime);
     if (row.layout.recompute == RecomputeChoice::Full)
-      runLogitsAgain(graph, *runtime);
+      runProductsAgain(graph, *runtime);
   }
   return graphAsRun(std::move(graph), requestOf(row, modelName));
 }

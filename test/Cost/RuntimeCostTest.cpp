@@ -178,10 +178,10 @@ TEST_CASE("logits are made and exchanged again where a trainer computes them aga
   graph.values[1].role = ValueRole::Parameter;
   graph.values[5].replaces = ValueId(1);
   Runtime runtime;
-  runLogitsAgain(graph, runtime);
+  runProductsAgain(graph, runtime);
   CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 2);
   runtime.recomputesLogits = true;
-  runLogitsAgain(graph, runtime);
+  runProductsAgain(graph, runtime);
   CHECK(graph.ruleOf(OpId(2)).flopsPerPoint == 2);
   CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 4);
   CHECK(graph.values[2].exchanged() == graph.values[2].shape);

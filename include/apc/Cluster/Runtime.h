@@ -40,6 +40,7 @@ struct Runtime {
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
   bool keepsGradients = false;       ///< gradients of parameters have a place of their own from step to step
   bool gathersLogits = false;    ///< before the loss, which each rank of tensor parallelism then takes over all classes
+  bool recomputesLastProducts = false; ///< of layers: full recomputation runs them whole
   bool recomputesLogits = false; ///< full recomputation runs their product again, as it does the layers before it
   double collectiveShare = 1;    ///< the speed of collectives inside its steps beside that of the same alone
   double dispatchSeconds = 0;    ///< of the host, for each kernel that it launches one by one

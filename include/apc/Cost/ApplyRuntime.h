@@ -23,9 +23,9 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime);
 /// its own type, and is costed with that.
 void narrowSums(OpGraph &graph, const Runtime &runtime);
 
-/// Lets the contractions that make logits run twice, and devices exchange logits twice, where \p runtime computes them
-/// again with its layers. For steps that another trainer ran with full recomputation: the policy `full` of a program
-/// keeps what stands outside the layers.
-void runLogitsAgain(OpGraph &graph, const Runtime &runtime);
+/// Lets contractions run twice, and devices exchange what they make twice, that a program does not recompute and
+/// \p runtime does: those that make logits, and those that end a layer, which no gradient of the layer needs. For steps
+/// that another trainer ran with full recomputation.
+void runProductsAgain(OpGraph &graph, const Runtime &runtime);
 
 } // namespace apc

@@ -5,6 +5,8 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Program/PlanNames.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <algorithm>
 #include <map>
 
@@ -77,14 +79,49 @@ private:
   std::vector<RepeatedRun> found;
 };
 
+/// Ops with their numbers, in the order of the function.
+using NumberedOps = std::vector<std::pair<mlir::Operation *, unsigned>>;
+
+/// Ops that no parameter leads to, and of which there is one or fewer than ops that read it, with those that only they
+/// read: the making of a mask or of rotary tables for all layers.
+llvm::DenseSet<mlir::Operation *> madeForAll(const NumberedOps &ops) {
+  llvm::DenseSet<mlir::Operation *> fixed, shared;
+  std::map<unsigned, size_t> counts;
+  auto isFixed = [&](mlir::Value value) {
+    mlir::Operation *maker = value.getDefiningOp();
+    return !maker || llvm::isa<ConstantOp, NoneOp>(maker) || fixed.contains(maker);
+  };
+  for (auto [op, number] : ops) {
+    ++counts[number];
+    if (op->getNumResults() > 0 && llvm::all_of(op->getOperands(), isFixed))
+      fixed.insert(op);
+  }
+  for (auto [op, number] : llvm::reverse(ops)) {
+    auto isShared = [&](mlir::Operation *user) { return shared.contains(user); };
+    bool isMadeForShared = !op->use_empty() && llvm::all_of(op->getUsers(), isShared);
+    auto numUsers = static_cast<size_t>(std::distance(op->user_begin(), op->user_end()));
+    bool isRare = counts[number] == 1 || counts[number] < numUsers;
+    if (fixed.contains(op) && (isRare || isMadeForShared))
+      shared.insert(op);
+  }
+  return shared;
+}
+
 RunFinder::RunFinder(mlir::func::FuncOp main) {
   OpNumbering numbering;
+  NumberedOps numbered;
   for (mlir::Operation &op : main.front().without_terminator()) {
     if (llvm::isa<ConstantOp, NoneOp, ParameterOp>(op))
       continue; // ends of parts and of transfers are ops of which there is one: no run goes over them
-    positions[&op] = ops.size();
-    ops.push_back(&op);
-    numbers.push_back(numbering.numberOf(&op));
+    numbered.emplace_back(&op, numbering.numberOf(&op));
+  }
+  llvm::DenseSet<mlir::Operation *> shared = madeForAll(numbered);
+  for (auto [op, number] : numbered) {
+    if (shared.contains(op))
+      continue; // a layer that makes it for all layers is like them
+    positions[op] = ops.size();
+    ops.push_back(op);
+    numbers.push_back(number);
   }
   for (mlir::Operation *op : ops) {
     size_t last = 0;

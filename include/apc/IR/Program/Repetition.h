@@ -16,7 +16,8 @@ struct RepeatedRun {
 };
 
 /// The runs of equal consecutive segments of `main`, in its order, without constants and parameters, none of them over
-/// the end of a part or of a transfer between stages. Segments are equal
+/// the end of a part or of a transfer between stages. Ops that no parameter leads to and that are made for
+/// all layers, of which there are fewer than readers, are left out, too: rotary tables inside the first layer. Segments are equal
 /// when their ops have the same attributes (but for names and ties) and types, and the same references to one another;
 /// what they read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
 ///

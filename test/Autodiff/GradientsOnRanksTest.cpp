@@ -239,3 +239,10 @@ TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are t
                 {"2x4x3xf64", "[33, 84, 237, 240, 15, 122, 7, 200, 96] : 9xui8", "[0.5, 2.0, 1.5] : 3xf64"},
                 "K = 3 : i64, N = 6 : i64, block_size = 8 : i64, quant_type = 1 : i64"});
 }
+
+TEST_CASE("Gradients of convolutions with sums and activations are the same on ranks") {
+  for (const char *activation : {"", "Relu", "Softsign"})
+    checkOnRanks({"apc.fused_conv",
+                  {"2x4x5xf64", "4x2x3xf64", "4xf64", "2x4x3xf64"},
+                  "group = 2 : i64, activation = \"" + std::string(activation) + "\""});
+}

@@ -229,6 +229,8 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
              count_include_pad=1),
     gradient("GlobalAveragePool", floats(*IMAGE)), gradient("GlobalMaxPool", floats(*IMAGE)),
     gradient("LpPool", positive(*IMAGE), kernel_shape=[3, 2]),
+    gradient("FusedConv", floats(*IMAGE), floats(6, 2, 3, 3), floats(6), floats(2, 6, 4, 3), of=(0, 1, 2, 3), group=2,
+             attributes={"activation": "HardSigmoid"}, **MICROSOFT),
     gradient("SoftmaxCrossEntropyLoss", floats(6, 5), whole(0, 5, 6), positive(5), reduction="mean"),
     gradient("SoftmaxCrossEntropyLoss", floats(6, 5, 2), whole(0, 5, 6, 2), name="loss-none", reduction="none",
              ignore_index=2),

@@ -71,6 +71,10 @@ mlir::LogicalResult inferConvolutionGradient(mlir::Operation *op, llvm::SmallVec
 mlir::FailureOr<FactorRule> convolutionGradientRule(mlir::Operation *op);
 void localizeConvolutionGradient(LocalOp &local);
 bool differentiateConvolution(GradientBuilder &g);
+/// Gives the gradients of data, weights and bias (operands 0, 1, 2) of a convolution at whose sums `arriving` arrives.
+void giveConvolution(GradientBuilder &g, const ConvolutionSizes &sizes, mlir::Value arriving);
+/// Gives operand `bias` the sum of `arriving` over batch and space.
+void giveBias(GradientBuilder &g, unsigned bias, mlir::Value arriving);
 /// False where windows do not lead back to all of the operand.
 bool differentiateTransposedConvolution(GradientBuilder &g);
 

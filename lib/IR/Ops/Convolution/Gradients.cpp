@@ -32,16 +32,6 @@ Attributes with(Attributes attributes, mlir::NamedAttribute more) {
   return attributes;
 }
 
-/// The sum over batch and space.
-void giveBias(GradientBuilder &g) {
-  if (!g.wants(2))
-    return;
-  Ints axes = {0};
-  for (size_t dim = 2; dim < dimsOf(g.incoming()).size(); ++dim)
-    axes.push_back(static_cast<int64_t>(dim));
-  g.give(2, g.make<ReduceSumOp>({g.incoming(), g.integers(axes)}, g.attribute("keepdims", int64_t(0))));
-}
-
 /// The attributes of the forward pool that its gradient has, too.
 Attributes poolAttributes(GradientBuilder &g, llvm::ArrayRef<llvm::StringRef> names) {
   Attributes attributes;
@@ -55,17 +45,30 @@ llvm::ArrayRef<int64_t> spaceOf(mlir::Value value) { return dimsOf(value).drop_f
 
 } // namespace
 
+void giveBias(GradientBuilder &g, unsigned bias, mlir::Value arriving) {
+  if (bias >= g.getForward()->getNumOperands() || !g.wants(bias))
+    return;
+  Ints axes = {0};
+  for (size_t dim = 2; dim < dimsOf(arriving).size(); ++dim)
+    axes.push_back(static_cast<int64_t>(dim));
+  g.give(bias, g.make<ReduceSumOp>({arriving, g.integers(axes)}, g.attribute("keepdims", int64_t(0))));
+}
+
+void giveConvolution(GradientBuilder &g, const ConvolutionSizes &sizes, mlir::Value arriving) {
+  Attributes attributes = windowAttributes(g, sizes);
+  mlir::Value x = g.operand(0), w = g.operand(1);
+  if (g.wants(0))
+    g.give(0, g.make<ConvInputGradOp>({arriving, w}, with(attributes, g.attribute("data_shape", spaceOf(x)))));
+  if (g.wants(1))
+    g.give(1, g.make<ConvWeightGradOp>({x, arriving}, with(attributes, g.attribute("kernel_shape", spaceOf(w)))));
+  giveBias(g, 2, arriving);
+}
+
 bool differentiateConvolution(GradientBuilder &g) {
   auto sizes = readConvolution(g.getForward(), {});
   if (mlir::failed(sizes))
     return false;
-  Attributes attributes = windowAttributes(g, *sizes);
-  mlir::Value x = g.operand(0), w = g.operand(1);
-  if (g.wants(0))
-    g.give(0, g.make<ConvInputGradOp>({g.incoming(), w}, with(attributes, g.attribute("data_shape", spaceOf(x)))));
-  if (g.wants(1))
-    g.give(1, g.make<ConvWeightGradOp>({x, g.incoming()}, with(attributes, g.attribute("kernel_shape", spaceOf(w)))));
-  giveBias(g);
+  giveConvolution(g, *sizes, g.incoming());
   return true;
 }
 
@@ -85,7 +88,7 @@ bool differentiateTransposedConvolution(GradientBuilder &g) {
     g.give(0, g.make<ConvOp>({g.incoming(), w, g.absent()}, attributes));
   if (g.wants(1))
     g.give(1, g.make<ConvWeightGradOp>({g.incoming(), x}, with(attributes, g.attribute("kernel_shape", spaceOf(w)))));
-  giveBias(g);
+  giveBias(g, 2, g.incoming());
   return true;
 }
 

@@ -52,6 +52,9 @@ Kind kindOf(llvm::StringRef name) {
       .Default(Kind::Unknown);
 }
 
+constexpr double leak = 0.01, hardSlope = 0.2, hardShift = 0.5;
+constexpr double seluAlpha = 1.67326319217681884765625, seluGamma = 1.05070102214813232421875;
+
 double selu(double x, double alpha, double gamma) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); }
 
 } // namespace
@@ -65,7 +68,7 @@ std::optional<double> Activation::at(double x) const {
   case Kind::Relu:
     return greatest(x, 0);
   case Kind::LeakyRelu:
-    return x < 0 ? alpha.value_or(0.01) * x : x;
+    return x < 0 ? alpha.value_or(leak) * x : x;
   case Kind::ThresholdedRelu:
     return x > alpha.value_or(1) ? x : 0;
   case Kind::Tanh:
@@ -75,7 +78,7 @@ std::optional<double> Activation::at(double x) const {
   case Kind::Sigmoid:
     return sigmoid(x);
   case Kind::HardSigmoid:
-    return std::clamp(alpha.value_or(0.2) * x + beta.value_or(0.5), 0.0, 1.0);
+    return std::clamp(alpha.value_or(hardSlope) * x + beta.value_or(hardShift), 0.0, 1.0);
   case Kind::Silu:
     return x * sigmoid(x);
   case Kind::Gelu:
@@ -85,7 +88,7 @@ std::optional<double> Activation::at(double x) const {
   case Kind::Elu:
     return x > 0 ? x : alpha.value_or(1) * std::expm1(x);
   case Kind::Selu:
-    return selu(x, alpha.value_or(1.67326319217681884765625), gamma.value_or(1.05070102214813232421875));
+    return selu(x, alpha.value_or(seluAlpha), gamma.value_or(seluGamma));
   case Kind::Softplus:
     return softplus(x);
   case Kind::Softsign:
@@ -104,7 +107,7 @@ std::optional<double> Activation::slope(double x) const {
   case Kind::Relu:
     return x > 0 ? 1 : 0;
   case Kind::LeakyRelu:
-    return x < 0 ? alpha.value_or(0.01) : 1;
+    return x < 0 ? alpha.value_or(leak) : 1;
   case Kind::ThresholdedRelu:
     return x > alpha.value_or(1) ? 1 : 0;
   case Kind::Tanh:
@@ -116,8 +119,8 @@ std::optional<double> Activation::slope(double x) const {
   case Kind::Sigmoid:
     return sigmoid(x) * (1 - sigmoid(x));
   case Kind::HardSigmoid: {
-    double line = alpha.value_or(0.2) * x + beta.value_or(0.5);
-    return line > 0 && line < 1 ? alpha.value_or(0.2) : 0;
+    double line = alpha.value_or(hardSlope) * x + beta.value_or(hardShift);
+    return line > 0 && line < 1 ? alpha.value_or(hardSlope) : 0;
   }
   case Kind::Elu:
     return x > 0 ? 1 : alpha.value_or(1) * std::exp(x);
@@ -130,6 +133,73 @@ std::optional<double> Activation::slope(double x) const {
   default:
     return std::nullopt;
   }
+}
+
+namespace {
+
+mlir::NamedAttribute number(GradientBuilder &g, llvm::StringRef name, double value) {
+  return g.attribute(name, g.getBuilder().getF32FloatAttr(static_cast<float>(value)));
+}
+
+mlir::Value scaled(GradientBuilder &g, mlir::Value value, double factor) {
+  return factor == 1 ? value : g.mul(value, g.scalar(factor, value));
+}
+
+} // namespace
+
+mlir::Value Activation::gradient(GradientBuilder &g, mlir::Value arriving, mlir::Value y,
+                                 llvm::function_ref<mlir::Value()> x) const {
+  switch (kindOf(name)) {
+  case Kind::Unknown:
+    return {};
+  case Kind::Identity:
+    return arriving;
+  case Kind::Relu:
+    return g.make<ReluGradOp>({arriving, y});
+  case Kind::LeakyRelu: { // the sign of the result is that of x, unless alpha is negative
+    double slope = alpha.value_or(leak);
+    return g.make<LeakyReluGradOp>({arriving, slope > 0 ? y : x()}, number(g, "alpha", slope));
+  }
+  case Kind::ThresholdedRelu: {
+    mlir::Value at = x();
+    return g.where(g.make<GreaterOp>({at, g.scalar(alpha.value_or(1), at)}), arriving);
+  }
+  case Kind::Tanh:
+    return g.make<TanhGradOp>({arriving, y});
+  case Kind::ScaledTanh: {
+    mlir::Value inner = g.make<TanhOp>({scaled(g, x(), beta.value_or(1))});
+    return g.make<TanhGradOp>({scaled(g, arriving, alpha.value_or(1) * beta.value_or(1)), inner});
+  }
+  case Kind::Sigmoid:
+    return g.make<SigmoidGradOp>({arriving, y});
+  case Kind::HardSigmoid:
+    return g.make<HardSigmoidGradOp>(
+        {arriving, x()}, {number(g, "alpha", alpha.value_or(hardSlope)), number(g, "beta", beta.value_or(hardShift))});
+  case Kind::Silu:
+    return g.make<SwishGradOp>({arriving, x()});
+  case Kind::Gelu:
+    return g.make<GeluGradOp>({arriving, x()});
+  case Kind::FastGelu:
+    return g.make<GeluGradOp>({arriving, x()}, g.attribute("approximate", "tanh"));
+  case Kind::Elu:
+    return g.make<EluGradOp>({arriving, x()}, number(g, "alpha", alpha.value_or(1)));
+  case Kind::Selu:
+    return g.make<EluGradOp>({arriving, x()}, {number(g, "alpha", alpha.value_or(seluAlpha)),
+                                               number(g, "scale", gamma.value_or(seluGamma))});
+  case Kind::Softplus:
+    return g.mul(arriving, g.make<SigmoidOp>({x()}));
+  case Kind::Softsign: {
+    mlir::Value size = g.make<AbsOp>({x()}), base = g.add(size, g.scalar(1, size));
+    return g.div(arriving, g.mul(base, base));
+  }
+  case Kind::Affine:
+    return scaled(g, arriving, alpha.value_or(1));
+  case Kind::Clip: {
+    mlir::Value low = alpha ? g.scalar(*alpha, y) : g.absent(), high = beta ? g.scalar(*beta, y) : g.absent();
+    return g.make<ClipGradOp>({arriving, x(), low, high});
+  }
+  }
+  return {};
 }
 
 bool Activation::takesAlpha() const {

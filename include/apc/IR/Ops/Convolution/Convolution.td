@@ -38,6 +38,7 @@ def Apc_FusedConvOp : Apc_Convolution<"fused_conv", ["com.microsoft.FusedConv"]>
   let results = (outs Apc_Tensor:$Y);
   let form = "{.summand = 3, .mayCutSum = ::apc::stringAttribute(getOperation(), \"activation\", \"\").empty()}";
   let addends = "2, 3";
+  let differentiates = 1;
 }
 
 def Apc_ConvTransposeOp : Apc_Convolution<"conv_transpose", ["ConvTranspose"]> {

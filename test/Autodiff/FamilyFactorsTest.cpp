@@ -49,6 +49,9 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
         Lines{"conv_input_grad: n g c o h0 r0 y0", "conv_weight_grad: n g c o h0 r0 y0", "reduce_sum: n - y0 -"});
   CHECK(tracedFactors({"apc.max_pool", {"2x3x4xf64"}, "kernel_shape = array<i64: 2>, strides = array<i64: 2>"}) ==
         Lines{"max_pool_grad: n c y0 r0"});
+  CHECK(tracedFactors({"apc.col2im", {"2x12x9xf64", "[4, 4] : 2xi64", "[2, 2] : 2xi64"}}) ==
+        Lines{"im2col: d0 d1 w0 w2 w3 w1"});
+  CHECK(tracedFactors({"apc.affine_grid", {"2x2x3xf64", "[2, 7, 4, 5] : 4xi64"}}).back() == "einsum: d0 w2 w3 w4 - w1");
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "none"}}) ==
         Lines{"softmax_attention_query_grad: b0 kv g s t d e", "softmax_attention_key_grad: b0 kv g s t d e",
               "softmax_attention_value_grad: b0 kv g s t d e"});

@@ -240,6 +240,14 @@ TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are t
                 "K = 3 : i64, N = 6 : i64, block_size = 8 : i64, quant_type = 1 : i64"});
 }
 
+TEST_CASE("Gradients of grids, columns and places are the same on ranks") {
+  checkOnRanks({"apc.affine_grid", {"3x2x3xf64", "[3, 5, 3, 4] : 4xi64"}});
+  checkOnRanks({"apc.col2im", {"2x12x9xf64", "[4, 4] : 2xi64", "[2, 2] : 2xi64"}});
+  checkOnRanks({"apc.max_unpool",
+                {"1x2x2xf64", "= [[[0, 3], [5, -1]]] : 1x2x2xi64", "[1, 3, 5] : 3xi64"},
+                "kernel_shape = array<i64: 2>, strides = array<i64: 2>"});
+}
+
 TEST_CASE("Gradients of convolutions with sums and activations are the same on ranks") {
   for (const char *activation : {"", "Relu", "Softsign"})
     checkOnRanks({"apc.fused_conv",

@@ -167,10 +167,10 @@ def check_split_keys(apc, folder, models):
 
 
 def check_recurrent(apc, folder, models):
-    """Recurrent operators and their gradients, on one device and on two that share the directions, against PyTorch. ONNX
-    Runtime's own LSTM is 4e-4 off with activations other than the usual ones."""
+    """Recurrent operators and their gradients, and that of Col2Im, on one device and on two that share the directions, against
+    PyTorch. ONNX Runtime's own LSTM is 4e-4 off with activations other than the usual ones."""
     worst, maker = 0.0, pathlib.Path(__file__).with_name("torch_kernels.py")
-    call(["/usr/bin/python3", "-B", maker, apc, "--into", folder / "cases", "rnn", "gru", "lstm"])
+    call(["/usr/bin/python3", "-B", maker, apc, "--into", folder / "cases", "rnn", "gru", "lstm", "gradient-col2im"])
     for source in sorted(path.parent for path in (folder / "cases").glob("*/model.onnx")):
         model, data = onnx.load(source / "model.onnx"), source / "test_data_set_0"
         names, wanted = ([value.name for value in values] for values in (model.graph.input, model.graph.output))

@@ -200,6 +200,7 @@ def gradient(op, *inputs, of=(0,), name="", **attributes):
 
 
 IMAGE = (2, 4, 6, 5)
+PLACES = numpy.array([[[[0, 3], [9, 14]], [[17, 18], [25, 31]]]])
 GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu",
                                                   "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Relu",
                                                   "ThresholdedRelu", "Softmax", "LogSoftmax", "ReduceL2"]] + [
@@ -229,6 +230,12 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
              count_include_pad=1),
     gradient("GlobalAveragePool", floats(*IMAGE)), gradient("GlobalMaxPool", floats(*IMAGE)),
     gradient("LpPool", positive(*IMAGE), kernel_shape=[3, 2]),
+    gradient("AffineGrid", floats(2, 2, 3), numpy.array([2, 3, 4, 5]), constants=(1,), opset=20),
+    gradient("Col2Im", floats(2, 12, 9), numpy.array([6, 5]), numpy.array([3, 2]), constants=(1, 2), opset=18,
+             strides=[2, 1], pads=[1, 0, 1, 0], dilations=[1, 2]),
+    gradient("MaxUnpool", floats(1, 2, 2, 2), PLACES, kernel_shape=[2, 2], strides=[2, 2]),
+    gradient("MaxUnpool", floats(1, 2, 2, 2), PLACES, numpy.array([1, 2, 5, 6]), name="maxunpool-larger",
+             constants=(2,), kernel_shape=[2, 2], strides=[2, 2]),
     gradient("FusedConv", floats(*IMAGE), floats(6, 2, 3, 3), floats(6), floats(2, 6, 4, 3), of=(0, 1, 2, 3), group=2,
              attributes={"activation": "HardSigmoid"}, **MICROSOFT),
     gradient("SoftmaxCrossEntropyLoss", floats(6, 5), whole(0, 5, 6), positive(5), reduction="mean"),

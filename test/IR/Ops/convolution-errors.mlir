@@ -175,3 +175,11 @@ func.func @way(%x: tensor<1x2x8x8xf32>) {
   %0 = "apc.resize"(%x, %none, %none, %sizes) {mode = "quadratic"} : (tensor<1x2x8x8xf32>, none, none, tensor<4xi64>) -> tensor<1x2x4x4xf32>
   return
 }
+
+// -----
+
+func.func @columns_of_no_space(%x: tensor<2x3xf32>) {
+  // expected-error @below {{operand 'image' has 2 dims; batch, channels and at least one dim of space are needed}}
+  %0 = "apc.im2col"(%x) {kernel_shape = array<i64: 2>} : (tensor<2x3xf32>) -> tensor<2x6x1xf32>
+  return
+}

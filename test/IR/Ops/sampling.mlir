@@ -22,6 +22,12 @@ func.func @grids(%x: tensor<2x3x8x8xf32>, %grid: tensor<2x5x6x2xf32>, %theta: te
   return
 }
 
+func.func @gradients(%dy: tensor<2x3x5x6xf32>, %x: tensor<2x3x8x8xf32>, %grid: tensor<2x5x6x2xf32>, %dr: tensor<10x3x7x7xf32>, %rois: tensor<10x5xf32>, %boxes: tensor<10x4xf32>, %images: tensor<10xi64>) {
+  // CHECK: apc.im2col: d0 d1 w1 w2 -> d0 (d1 w0) w3 {d0=2, d1=3, w0=4 !, w1=8 !, w2=8 !, w3=16 !} linear={0}{{$}}
+  %2 = "apc.im2col"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x3x8x8xf32>) -> tensor<2x12x16xf32>
+  return
+}
+
 func.func @resizes(%x: tensor<2x3x8x10xf32>) {
   %none = apc.none
   %scales = apc.constant dense<[1.0, 1.0, 2.0, 0.7]> : tensor<4xf32>

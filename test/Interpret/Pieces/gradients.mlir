@@ -154,3 +154,7 @@ func.func @split_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x5x2xf32>, %v: tens
   %0 = "apc.softmax_attention_by_mask_grad"(%q, %k, %v, %mask, %dy, %y, %s) : (tensor<3x6x5x2xf32>, tensor<3x3x5x2xf32>, tensor<3x3x5x3xf32>, tensor<6x5x1xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5x3xf32>, tensor<3x6x5xf32>) -> tensor<6x5x1xf32>
   return %0 : tensor<6x5x1xf32>
 }
+func.func @columns(%dy: tensor<3x4x5x6xf32>) -> tensor<3x24x15xf32> {
+  %0 = "apc.im2col"(%dy) {kernel_shape = array<i64: 2, 3>, pads = array<i64: 1, 1, 0, 1>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>} : (tensor<3x4x5x6xf32>) -> tensor<3x24x15xf32>
+  return %0 : tensor<3x24x15xf32>
+}

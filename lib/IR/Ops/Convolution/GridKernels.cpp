@@ -1,4 +1,5 @@
-// Kernels of operators that sample along a grid: GridSample, AffineGrid, convolutions with offsets, Col2Im.
+// Kernels of operators that sample along a grid: GridSample, AffineGrid, convolutions with offsets, Col2Im and
+// the way back.
 #include "Convolution.h"
 #include "Taps.h"
 #include "WindowWalk.h"
@@ -203,23 +204,41 @@ Evaluated DeformConvOp::evaluate(Operands operands) {
   return evaluatedAsReals(*this, std::move(values));
 }
 
+namespace {
+
+/// Calls `visit(position in the images, position in the columns)` for each point of each window that is no pad.
+template <typename Visit>
+void forEachColumn(llvm::ArrayRef<WindowDim> windows, int64_t planes, Visit visit) {
+  int64_t image = countInputs(windows), block = countKernel(windows), outputs = countOutputs(windows);
+  std::vector<WindowRun> runs = windowRuns(windows);
+  for (int64_t plane = 0; plane < planes; ++plane)
+    for (const WindowRun &run : runs)
+      for (int64_t i = 0; i < run.count; ++i)
+        visit(plane * image + run.data + i * run.step, (plane * block + run.kernel) * outputs + run.first + i);
+}
+
+} // namespace
+
 Evaluated Col2ImOp::evaluate(Operands operands) {
   if (!operands[0] || !operands[1] || !operands[2])
     return std::nullopt;
   auto windows = readWindows(*this, operands[1]->ints, operands[2]->ints);
   if (mlir::failed(windows))
     return std::nullopt;
-  std::vector<WindowRun> runs = windowRuns(*windows);
-  std::vector<double> columns = realsOf(*operands[0]);
-  int64_t image = countInputs(*windows), block = countKernel(*windows), outputs = countOutputs(*windows);
-  int64_t planes = block * outputs == 0 ? 0 : static_cast<int64_t>(columns.size()) / (block * outputs);
-  std::vector<double> values(planes * image, 0);
-  for (int64_t plane = 0; plane < planes; ++plane)
-    for (const WindowRun &run : runs)
-      for (int64_t i = 0; i < run.count; ++i)
-        values[plane * image + run.data + i * run.step] +=
-            columns[(plane * block + run.kernel) * outputs + run.first + i];
+  std::vector<double> columns = realsOf(*operands[0]), values(zeros(getOutput().getType()).numElements(), 0);
+  llvm::ArrayRef<int64_t> dims = dimsOf(getOutput());
+  forEachColumn(*windows, dims[0] * dims[1], [&](int64_t to, int64_t from) { values[to] += columns[from]; });
   return evaluatedAsReals(*this, std::move(values));
+}
+
+Evaluated Im2ColOp::evaluate(Operands operands) {
+  auto windows = readWindows(*this, dimsOf(getImage()).drop_front(2), {});
+  if (mlir::failed(windows) || !operands[0])
+    return std::nullopt;
+  Tensor result = zeros(getColumns().getType());
+  forEachColumn(*windows, operands[0]->dims[0] * operands[0]->dims[1],
+                [&](int64_t from, int64_t to) { result.floats[to] = operands[0]->floats[from]; });
+  return evaluatedAs(std::move(result));
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// Gradients of convolutions and pools in ONNX.
+// Gradients of convolutions, pools and columns in ONNX.
 #include "../OnnxForm.h"
 #include "Convolution.h"
 #include "Windows.h"
@@ -138,6 +138,26 @@ Results averagePoolGradient(OnnxForm &form) {
   return {form.reshape(sums, dimsOf(form.getOp()->getResult(0)))};
 }
 
+/// Each point of the window is a channel of a convolution with a kernel of single ones.
+Results columns(OnnxForm &form) {
+  mlir::Value image = form.operand("image");
+  llvm::ArrayRef<int64_t> dims = dimsOf(image);
+  Numbers kernel = listOr(form, "kernel_shape", 0, 0), planes(dims);
+  planes[0] *= std::exchange(planes[1], 1);
+  auto points = std::accumulate(kernel.begin(), kernel.end(), int64_t{1}, std::multiplies<>());
+  kernel.insert(kernel.begin(), {points, 1});
+  Tensor ones = zeros(mlir::RankedTensorType::get(kernel, mlir::getElementTypeOrSelf(image)));
+  for (int64_t point = 0; point < points; ++point)
+    ones.floats[point * points + point] = 1;
+  size_t count = dims.size() - 2;
+  mlir::NamedAttribute value = form.getBuilder().getNamedAttr("value", ones.toAttribute());
+  mlir::Value result = form.make<ConvOp>({form.reshape(image, planes), form.make<ConstantOp>({}, value), form.absent()},
+                                         {numbers(form, "strides", listOr(form, "strides", count, 1)),
+                                          numbers(form, "dilations", listOr(form, "dilations", count, 1)),
+                                          numbers(form, "pads", listOr(form, "pads", 2 * count, 0))});
+  return {form.reshape(result, dimsOf(form.getOp()->getResult(0)))};
+}
+
 /// Of a piece: its sum over the number of elements of the whole.
 Results globalAveragePool(OnnxForm &form) {
   if (!form.has("count"))
@@ -160,6 +180,7 @@ constexpr OnnxFormEntry forms[] = {
     {RoiAlignOp::getOperationName(), roiAlign},
     {MaxPoolGradOp::getOperationName(), maxPoolGradient},
     {ConvInputGradOp::getOperationName(), inputGradient},
+    {Im2ColOp::getOperationName(), columns},
     {ConvWeightGradOp::getOperationName(), weightGradient},
     {AveragePoolGradOp::getOperationName(), averagePoolGradient},
 };

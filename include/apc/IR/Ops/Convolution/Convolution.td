@@ -232,6 +232,7 @@ def Apc_MaxUnpoolOp : Apc_Sampling<"max_unpool", ["MaxUnpool"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
   let types = "float, i64, i64";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
 }
 
 def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
@@ -276,6 +277,7 @@ def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"]> {
   let localizes = 1;
   let types = "float, i64";
   let results = (outs Apc_Tensor:$grid);
+  let differentiates = 1;
 }
 
 def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"]> {
@@ -285,6 +287,14 @@ def Apc_Col2ImOp : Apc_Sampling<"col2im", ["Col2Im"]> {
                        OptionalAttr<DenseI64ArrayAttr>:$strides);
   let types = "number|bool, i64, i64";
   let results = (outs Apc_Tensor:$output);
+  let differentiates = 1;
+}
+def Apc_Im2ColOp : Apc_Sampling<"im2col", []> {
+  let summary = "Unfolds windows to columns: the gradient of Col2Im";
+  let arguments = (ins Apc_Tensor:$image, OptionalAttr<DenseI64ArrayAttr>:$dilations, DenseI64ArrayAttr:$kernel_shape,
+                       OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let types = "float";
+  let results = (outs Apc_Tensor:$columns);
 }
 
 def Apc_ResizeCoordinates : Apc_OneOf<["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",

@@ -49,6 +49,8 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
         Lines{"conv_input_grad: n g c o h0 r0 y0", "conv_weight_grad: n g c o h0 r0 y0", "reduce_sum: n - y0 -"});
   CHECK(tracedFactors({"apc.max_pool", {"2x3x4xf64"}, "kernel_shape = array<i64: 2>, strides = array<i64: 2>"}) ==
         Lines{"max_pool_grad: n c y0 r0"});
+  CHECK(tracedFactors({"apc.grid_sample", {"2x3x4x5xf64", "2x6x7x2xf64"}}) ==
+        Lines{"grid_sample_grid_grad: d0 d1 w0 w1 d2 d3 w2", "grid_sample_input_grad: d0 d1 w0 w1 d2 d3 w2"});
   CHECK(tracedFactors({"apc.col2im", {"2x12x9xf64", "[4, 4] : 2xi64", "[2, 2] : 2xi64"}}) ==
         Lines{"im2col: d0 d1 w0 w2 w3 w1"});
   CHECK(tracedFactors({"apc.affine_grid", {"2x2x3xf64", "[2, 7, 4, 5] : 4xi64"}}).back() == "einsum: d0 w2 w3 w4 - w1");

@@ -240,7 +240,9 @@ TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are t
                 "K = 3 : i64, N = 6 : i64, block_size = 8 : i64, quant_type = 1 : i64"});
 }
 
-TEST_CASE("Gradients of grids, columns and places are the same on ranks") {
+TEST_CASE("Gradients of sampled maps, grids, columns and places are the same on ranks") {
+  checkOnRanks({"apc.grid_sample", {"2x3x3x4xf64", "2x4x2x2xf64"}, "mode = \"cubic\", padding_mode = \"reflection\""});
+  checkOnRanks({"apc.grid_sample", {"4x2x5xf64", "4x3x1xf64"}, "padding_mode = \"border\", align_corners = 1 : i64"});
   checkOnRanks({"apc.affine_grid", {"3x2x3xf64", "[3, 5, 3, 4] : 4xi64"}});
   checkOnRanks({"apc.col2im", {"2x12x9xf64", "[4, 4] : 2xi64", "[2, 2] : 2xi64"}});
   checkOnRanks({"apc.max_unpool",

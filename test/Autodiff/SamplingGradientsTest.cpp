@@ -5,6 +5,67 @@
 
 using namespace apc;
 
+TEST_CASE("Maps and grids reverse under every mode, padding and alignment") {
+  for (const char *mode : {"linear", "cubic", "nearest"})
+    for (const char *padding : {"zeros", "border", "reflection"})
+      for (const char *aligned : {"0", "1"}) {
+        std::string attributes = std::string("mode = \"") + mode + "\", padding_mode = \"" + padding +
+                                 "\", align_corners = " + aligned + " : i64";
+        INFO(attributes);
+        checkGradients({"apc.grid_sample", {"2x2x3x4xf64", "2x3x2x2xf64"}, attributes});
+        checkGradients({"apc.grid_sample", {"1x2x5xf64", "1x6x1xf64 in -6 6"}, attributes});
+      }
+  checkGradients({"apc.grid_sample", {"1x2x3x2x2xf64", "1x2x1x3x3xf64"}, "padding_mode = \"border\""});
+}
+
+// Positions are -1, -0.5, 0, 1, 2 and 0, 0.5, 1, 2.25 behind the last point; the numbers are those of grid_sample in
+// PyTorch 1.13.
+TEST_CASE("Points on the map's own points and on its border have the slopes that PyTorch gives them") {
+  struct Known {
+    const char *mode, *padding;
+    bool isAligned;
+    std::vector<double> ofMap, ofGrid;
+  };
+  const Known all[] = {
+      {"linear", "zeros", false, {4, 4, 5, 9.5}, {2, 4, 18, 40, 70, -192, -224, 0, 0}},
+      {"linear", "border", false, {6, 4, 5, 30}, {0, 0, 0, 40, 70, 0, 0, 0, 0}},
+      {"linear", "reflection", false, {6, 6.25, 11.75, 21}, {0, 0, 0, 40, 70, 0, 0, 0, -90}},
+      {"cubic", "zeros", false, {4.1875, 3.8125, 4.34375, 10.15625}, {1.5, 2.25, 18, 48, 90, -81, -270.375, -192, 0}},
+      {"cubic",
+       "reflection",
+       false,
+       {6.05859375, 5.98046875, 11.59765625, 21.36328125},
+       {-4.5, 0, 13.5, 48, 90, 63, 0, -84, -97.875}},
+      {"linear", "zeros", true, {4, 4, 5, 0, 9.5}, {2, 4, 18, 40, 70, -300, -350, 0, 0}},
+      {"linear", "border", true, {6, 4, 5, 0, 30}, {0, 0, 0, 40, 70, 0, 0, 0, 0}},
+      {"linear", "reflection", true, {4, 8.25, 11.75, 11.5, 9.5}, {-10, -12, 0, 40, 70, 0, -126, -144, -90}},
+      {"cubic",
+       "zeros",
+       true,
+       {4.1875, 3.8125, 5, -0.65625, 10.15625},
+       {1.5, 2.25, 18, 48, 90, -144, -417.375, -300, 0}},
+      {"cubic",
+       "reflection",
+       true,
+       {3.87109375, 8.35546875, 12.06640625, 10.55078125, 10.15625},
+       {-12, -12, 0, 48, 90, 0, -147, -192, -97.875}},
+  };
+  for (const Known &one : all) {
+    std::string attributes = std::string("mode = \"") + one.mode + "\", padding_mode = \"" + one.padding +
+                             "\", align_corners = " + (one.isAligned ? "1" : "0") + " : i64";
+    INFO(attributes);
+    std::vector<std::string> operands = {"= [[[1.0, 4.0, 9.0, 16.0]]] : 1x1x4xf64",
+                                         "= [[[-1.25], [-1.0], [-0.75], [-0.25], [0.25], [0.75], [1.0], [1.25], "
+                                         "[1.875]]] : 1x9x1xf64"};
+    if (one.isAligned)
+      operands = {"= [[[1.0, 4.0, 9.0, 16.0, 25.0]]] : 1x1x5xf64",
+                  "= [[[-1.5], [-1.25], [-1.0], [-0.5], [0.0], [1.0], [1.25], [1.5], [2.125]]] : 1x9x1xf64"};
+    auto gradients = gradientsOf({"apc.grid_sample", operands, attributes}, {{1, 2, 3, 4, 5, 6, 7, 8, 9}});
+    CHECK(gradients.at(0) == one.ofMap);
+    CHECK(gradients.at(1) == one.ofGrid);
+  }
+}
+
 TEST_CASE("Grids of affine maps reverse") {
   for (const char *aligned : {"0", "1"}) {
     std::string attribute = std::string("align_corners = ") + aligned + " : i64";

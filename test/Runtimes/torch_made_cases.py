@@ -230,6 +230,12 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
              count_include_pad=1),
     gradient("GlobalAveragePool", floats(*IMAGE)), gradient("GlobalMaxPool", floats(*IMAGE)),
     gradient("LpPool", positive(*IMAGE), kernel_shape=[3, 2]),
+    *(gradient("GridSample", floats(*IMAGE), floats(2, 3, 4, 2), of=of, name=f"grid-{mode}-{padding}-{aligned}", opset=20,
+               mode=mode, padding_mode=padding, align_corners=aligned)
+      for mode, padding, of in (("linear", "zeros", (0, 1)), ("linear", "border", (0, 1)), ("cubic", "zeros", (0, 1)),
+                                ("linear", "reflection", (0, 1)), ("nearest", "zeros", (0,))) for aligned in (0, 1)),
+    gradient("GridSample", floats(2, 3, 4, 5, 3), floats(2, 1, 3, 2, 3), of=(0, 1), name="grid-3d", opset=20),
+    gradient("GridSample", floats(2, 3, 5), floats(2, 4, 1), of=(0, 1), name="grid-1d", opset=20),
     gradient("AffineGrid", floats(2, 2, 3), numpy.array([2, 3, 4, 5]), constants=(1,), opset=20),
     gradient("Col2Im", floats(2, 12, 9), numpy.array([6, 5]), numpy.array([3, 2]), constants=(1, 2), opset=18,
              strides=[2, 1], pads=[1, 0, 1, 0], dilations=[1, 2]),

@@ -178,6 +178,22 @@ func.func @way(%x: tensor<1x2x8x8xf32>) {
 
 // -----
 
+func.func @grid_gradient_space(%dy: tensor<2x3x5x6xf32>, %grid: tensor<2x5x6x2xf32>) {
+  // expected-error @below {{'data_shape' has 1 values where 2 dims of space are}}
+  %0 = "apc.grid_sample_input_grad"(%dy, %grid) {data_shape = array<i64: 8>} : (tensor<2x3x5x6xf32>, tensor<2x5x6x2xf32>) -> tensor<2x3x8xf32>
+  return
+}
+
+// -----
+
+func.func @grid_gradient_points(%dy: tensor<2x3x5x6xf32>, %x: tensor<2x3x8x8xf32>, %grid: tensor<2x5x7x2xf32>) {
+  // expected-error @below {{operand 'grid' has shape [2, 5, 7, 2] where [2, 5, 6, 2] is needed}}
+  %0 = "apc.grid_sample_grid_grad"(%dy, %x, %grid) : (tensor<2x3x5x6xf32>, tensor<2x3x8x8xf32>, tensor<2x5x7x2xf32>) -> tensor<2x5x7x2xf32>
+  return
+}
+
+// -----
+
 func.func @columns_of_no_space(%x: tensor<2x3xf32>) {
   // expected-error @below {{operand 'image' has 2 dims; batch, channels and at least one dim of space are needed}}
   %0 = "apc.im2col"(%x) {kernel_shape = array<i64: 2>} : (tensor<2x3xf32>) -> tensor<2x6x1xf32>

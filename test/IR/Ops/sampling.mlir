@@ -23,6 +23,10 @@ func.func @grids(%x: tensor<2x3x8x8xf32>, %grid: tensor<2x5x6x2xf32>, %theta: te
 }
 
 func.func @gradients(%dy: tensor<2x3x5x6xf32>, %x: tensor<2x3x8x8xf32>, %grid: tensor<2x5x6x2xf32>, %dr: tensor<10x3x7x7xf32>, %rois: tensor<10x5xf32>, %boxes: tensor<10x4xf32>, %images: tensor<10xi64>) {
+  // CHECK: apc.grid_sample_input_grad: d0 d1 y0 y1, d0 y0 y1 w2 -> d0 d1 w0 w1 {d0=2, d1=3, w0=8 !, w1=8 !, y0=5 sum, y1=6 sum, w2=2 !} linear={0} flops=0.0625{{$}}
+  %0 = "apc.grid_sample_input_grad"(%dy, %grid) {data_shape = array<i64: 8, 8>} : (tensor<2x3x5x6xf32>, tensor<2x5x6x2xf32>) -> tensor<2x3x8x8xf32>
+  // CHECK: apc.grid_sample_grid_grad: d0 c d1 d2, d0 c w0 w1, d0 d1 d2 w2 -> d0 d1 d2 w2 {d0=2, c=3 sum, w0=8 !, w1=8 !, d1=5, d2=6, w2=2 !} linear={0} flops=0.125{{$}}
+  %1 = "apc.grid_sample_grid_grad"(%dy, %x, %grid) : (tensor<2x3x5x6xf32>, tensor<2x3x8x8xf32>, tensor<2x5x6x2xf32>) -> tensor<2x5x6x2xf32>
   // CHECK: apc.im2col: d0 d1 w1 w2 -> d0 (d1 w0) w3 {d0=2, d1=3, w0=4 !, w1=8 !, w2=8 !, w3=16 !} linear={0}{{$}}
   %2 = "apc.im2col"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x3x8x8xf32>) -> tensor<2x12x16xf32>
   return

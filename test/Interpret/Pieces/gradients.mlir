@@ -158,3 +158,11 @@ func.func @columns(%dy: tensor<3x4x5x6xf32>) -> tensor<3x24x15xf32> {
   %0 = "apc.im2col"(%dy) {kernel_shape = array<i64: 2, 3>, pads = array<i64: 1, 1, 0, 1>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>} : (tensor<3x4x5x6xf32>) -> tensor<3x24x15xf32>
   return %0 : tensor<3x24x15xf32>
 }
+func.func @grid_sample_input(%dy: tensor<3x4x5x2xf32>, %grid: tensor<3x5x2x2xf32>) -> tensor<3x4x3x4xf32> {
+  %0 = "apc.grid_sample_input_grad"(%dy, %grid) {data_shape = array<i64: 3, 4>, padding_mode = "reflection"} : (tensor<3x4x5x2xf32>, tensor<3x5x2x2xf32>) -> tensor<3x4x3x4xf32>
+  return %0 : tensor<3x4x3x4xf32>
+}
+func.func @grid_sample_grid(%dy: tensor<3x4x5x2xf32>, %x: tensor<3x4x3x4xf32>, %grid: tensor<3x5x2x2xf32>) -> tensor<3x5x2x2xf32> {
+  %0 = "apc.grid_sample_grid_grad"(%dy, %x, %grid) {mode = "cubic"} : (tensor<3x4x5x2xf32>, tensor<3x4x3x4xf32>, tensor<3x5x2x2xf32>) -> tensor<3x5x2x2xf32>
+  return %0 : tensor<3x5x2x2xf32>
+}

@@ -1,108 +1,11 @@
-// Kernels of operators that sample along a grid: GridSample, AffineGrid, convolutions with offsets, Col2Im and
-// the way back.
+// Kernels of operators that sample along a grid: AffineGrid, convolutions with offsets, Col2Im and the way back.
 #include "Convolution.h"
 #include "Taps.h"
 #include "WindowWalk.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/Kernels/IndexLoops.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace apc {
-
-namespace {
-
-int64_t productOf(llvm::ArrayRef<int64_t> dims) {
-  int64_t product = 1;
-  for (int64_t dim : dims)
-    product *= dim;
-  return product;
-}
-
-/// The way in which one dim of a feature map is sampled.
-struct GridDim {
-  int64_t size = 1;
-  llvm::StringRef mode, padding;
-  bool alignCorners = false;
-
-  double least() const { return alignCorners ? 0 : -0.5; }
-  double greatest() const { return static_cast<double>(size) - (alignCorners ? 1 : 0.5); }
-
-  /// -1 to 1 as a position.
-  double position(double x) const {
-    auto points = static_cast<double>(size);
-    return alignCorners ? (x + 1) / 2 * (points - 1) : ((x + 1) * points - 1) / 2;
-  }
-
-  /// `x` mirrored at the borders until it is between them.
-  double reflected(double x) const {
-    double low = least(), high = greatest(), range = high - low;
-    bool isBelow = x < low;
-    if (!isBelow && !(x > high))
-      return x;
-    if (!(range > 0) || std::isinf(x))
-      return low;
-    double beyond = isBelow ? low - x : x - high, turns = std::floor(beyond / range), rest = beyond - turns * range;
-    bool fromLow = isBelow == (std::fmod(turns, 2) == 0);
-    return fromLow ? low + rest : high - rest;
-  }
-
-  /// The point that is read at index `x`; none outside of the map with zeros as padding.
-  std::optional<int64_t> indexAt(double x) const {
-    if (padding == "border")
-      x = std::clamp(x, 0.0, static_cast<double>(size - 1));
-    else if (padding == "reflection")
-      x = std::trunc(reflected(x));
-    if (!(x >= 0 && x < static_cast<double>(size)))
-      return std::nullopt;
-    return static_cast<int64_t>(x);
-  }
-
-  Taps taps(double normalized) const {
-    double x = position(normalized);
-    if (mode == "nearest")
-      x = roundTiesToEven(x);
-    if (padding == "border")
-      x = std::clamp(x, 0.0, static_cast<double>(size - 1));
-    else if (padding == "reflection")
-      x = reflected(x);
-    double below = std::floor(x);
-    bool isCubic = mode == "cubic" || mode == "bicubic";
-    Taps result;
-    for (int offset = isCubic ? -1 : 0, last = isCubic ? 2 : mode == "nearest" ? 0 : 1; offset <= last; ++offset) {
-      double distance = x - below - offset;
-      double weight = isCubic ? cubicWeight(distance, -0.75) : 1 - std::fabs(distance);
-      if (auto index = indexAt(below + offset))
-        result.push_back({*index, weight});
-    }
-    return result;
-  }
-};
-
-} // namespace
-
-Evaluated GridSampleOp::evaluate(Operands operands) {
-  if (!operands[0] || !operands[1])
-    return std::nullopt;
-  std::vector<double> data = realsOf(*operands[0]), grid = realsOf(*operands[1]);
-  Tensor result = zeros(getY().getType());
-  llvm::ArrayRef<int64_t> spatial = llvm::ArrayRef(operands[0]->dims).drop_front(2);
-  int64_t channels = operands[0]->dims[1], plane = productOf(spatial);
-  int64_t points = productOf(llvm::ArrayRef(result.dims).drop_front(2));
-  std::vector<double> values(result.numElements());
-  llvm::SmallVector<Taps, 3> taps(spatial.size());
-  for (int64_t i = 0; i < operands[0]->dims[0] * points; ++i) {
-    // Coordinates begin with the last dim.
-    for (auto [dim, size] : llvm::enumerate(spatial))
-      taps[dim] = GridDim{size, getMode(), getPaddingMode(), getAlignCorners() != 0}.taps(
-          grid[i * spatial.size() + spatial.size() - 1 - dim]);
-    int64_t sample = i / points, point = i % points;
-    for (int64_t channel = sample * channels; channel < (sample + 1) * channels; ++channel)
-      values[channel * points + point] = mix(data.data() + channel * plane, spatial, taps);
-  }
-  return evaluatedAsReals(*this, std::move(values));
-}
 
 Evaluated AffineGridOp::evaluate(Operands operands) {
   if (!operands[0])

@@ -15,7 +15,92 @@ FactorRule withFlops(RuleBuilder &layout, double flops) {
   return rule;
 }
 
+double numElements(mlir::Value value) { return double(shapeOf(value)->numElements()); }
+
+/// dY [n, c, points...] and grid [n, points..., dims of space] of a gradient of GridSample.
+mlir::LogicalResult checkGrid(mlir::Operation *op, unsigned grid) {
+  llvm::ArrayRef<int64_t> arriving = dimsOf(op->getOperand(0));
+  if (arriving.size() < 3)
+    return op->emitOpError() << "operand '" << operandName(op, 0) << "' has " << arriving.size()
+                             << " dims; batch, channels and at least one dim of points are needed";
+  Dims expected = {arriving[0]};
+  llvm::append_range(expected, arriving.drop_front(2));
+  expected.push_back(static_cast<int64_t>(arriving.size() - 2));
+  return checkDims(op, grid, expected);
+}
+
+/// The factors of a gradient of GridSample: `points` are those of the grid but for its last dim.
+struct GridFactors {
+  llvm::SmallVector<DimFactors, 4> arriving, data, grid;
+};
+
+GridFactors addGridFactors(RuleBuilder &layout, llvm::ArrayRef<int64_t> arriving, llvm::ArrayRef<int64_t> data,
+                           bool isOfGrid) {
+  GridFactors factors;
+  DimFactors batch = layout.parallel(arriving[0]);
+  DimFactors channels = isOfGrid ? layout.sum("c", arriving[1]) : layout.parallel(arriving[1]);
+  factors.arriving = factors.data = {batch, channels};
+  factors.grid = {batch};
+  for (int64_t size : data.drop_front(2))
+    factors.data.push_back(layout.whole(size));
+  for (auto [dim, size] : llvm::enumerate(arriving.drop_front(2))) {
+    factors.grid.push_back(isOfGrid ? layout.parallel(size) : layout.sum(numbered("y", dim), size));
+    factors.arriving.push_back(factors.grid.back());
+  }
+  factors.grid.push_back(layout.whole(static_cast<int64_t>(arriving.size() - 2)));
+  return factors;
+}
+
 } // namespace
+
+mlir::LogicalResult GridSampleInputGradOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  llvm::ArrayRef<int64_t> arriving = dimsOf(getDY());
+  if (mlir::failed(checkGrid(*this, 1)))
+    return mlir::failure();
+  if (getDataShape().size() + 2 != arriving.size())
+    return emitOpError() << "'data_shape' has " << getDataShape().size() << " values where " << arriving.size() - 2
+                         << " dims of space are";
+  Dims dims(arriving.take_front(2));
+  llvm::append_range(dims, getDataShape());
+  return addType(*this, dims, operandElement(*this, 0), types);
+}
+
+// `n c y x, n y x !k -> n c !h !w`, summed over y and x.
+mlir::FailureOr<FactorRule> GridSampleInputGradOp::getRule() {
+  RuleBuilder layout(*this);
+  GridFactors factors = addGridFactors(layout, dimsOf(getDY()), dimsOf(getResult()), /*isOfGrid=*/false);
+  layout.setOperand(0, factors.arriving);
+  layout.setOperand(1, factors.grid);
+  layout.setResult(0, factors.data);
+  layout.setLinear({0});
+  constexpr double perPoint = 8;
+  return withFlops(layout, perPoint * numElements(getDY()));
+}
+
+mlir::LogicalResult GridSampleGridGradOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
+  llvm::ArrayRef<int64_t> arriving = dimsOf(getDY());
+  Dims data(arriving.size(), -1);
+  if (mlir::failed(checkGrid(*this, 2)))
+    return mlir::failure();
+  data[0] = arriving[0];
+  data[1] = arriving[1];
+  if (mlir::failed(checkDims(*this, 1, data)))
+    return mlir::failure();
+  return addType(*this, dimsOf(getGrid()), operandElement(*this, 2), types);
+}
+
+// `n c y x, n c !h !w, n y x !k -> n y x !k`, summed over c.
+mlir::FailureOr<FactorRule> GridSampleGridGradOp::getRule() {
+  RuleBuilder layout(*this);
+  GridFactors factors = addGridFactors(layout, dimsOf(getDY()), dimsOf(getX()), /*isOfGrid=*/true);
+  layout.setOperand(0, factors.arriving);
+  layout.setOperand(1, factors.data);
+  layout.setOperand(2, factors.grid);
+  layout.setResult(0, factors.grid);
+  layout.setLinear({0});
+  constexpr double perSlope = 8;
+  return withFlops(layout, perSlope * double(dimsOf(getGrid()).back()) * numElements(getDY()));
+}
 
 mlir::LogicalResult Im2ColOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   llvm::ArrayRef<int64_t> image = dimsOf(getImage());

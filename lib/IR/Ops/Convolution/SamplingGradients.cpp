@@ -82,4 +82,15 @@ bool Col2ImOp::differentiate(GradientBuilder &g) {
   return true;
 }
 
+// The nearest points do not move with the grid.
+bool GridSampleOp::differentiate(GradientBuilder &g) {
+  Attributes attributes = sharedAttributes(g, {"align_corners", "mode", "padding_mode"});
+  if (g.wants(1) && getMode() != "nearest")
+    g.give(1, g.make<GridSampleGridGradOp>({g.incoming(), getX(), getGrid()}, attributes));
+  attributes.push_back(g.attribute("data_shape", dimsOf(getX()).drop_front(2)));
+  if (g.wants(0))
+    g.give(0, g.make<GridSampleInputGradOp>({g.incoming(), getGrid()}, attributes));
+  return true;
+}
+
 } // namespace apc

@@ -94,9 +94,14 @@ def on_points(grid, space, align_corners):
 
 def grid_sample(X, grid, align_corners, mode, padding_mode):
     modes = {"linear": "bilinear", "cubic": "bicubic"}
+    if X.dim() == 3:  # a map of one row
+        row = torch.stack([grid[..., 0], torch.zeros_like(grid[..., 0])], -1).unsqueeze(1)
+        return grid_sample(X.unsqueeze(2), row, align_corners, mode, padding_mode).squeeze(2)
     if X.dim() == 5 and mode == "nearest":
         grid = on_points(grid, X.shape[2:], align_corners)
-    return F.grid_sample(X, grid, modes.get(mode, mode), padding_mode, bool(align_corners))
+    common = torch.promote_types(X.dtype, grid.dtype)
+    return F.grid_sample(X.to(common), grid.to(common), modes.get(mode, mode), padding_mode,
+                         bool(align_corners)).to(X.dtype)
 
 
 def affine_grid(theta, size: ints, align_corners): return F.affine_grid(theta, size, bool(align_corners))

@@ -269,6 +269,25 @@ def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft
                        DefaultValuedAttr<Apc_OneOf<["zeros", "border", "reflection"]>, "\"zeros\"">:$padding_mode);
   let types = "number|bool, float";
   let results = (outs Apc_Tensor:$Y);
+  let differentiates = 1;
+}
+
+// Gradients of GridSample. With `in_points` the grid counts points of the map, 0 the first, in place of -1 to 1.
+class Apc_GridGradient<string mnemonic, dag read, dag shape> : Apc_Sampling<mnemonic, []> {
+  let arguments = !con(read, (ins Apc_Tensor:$grid), shape, (ins DefaultValuedAttr<I64Attr, "0">:$align_corners,
+      DefaultValuedAttr<Apc_OneOf<["linear", "bilinear", "nearest", "cubic", "bicubic"]>, "\"linear\"">:$mode,
+      DefaultValuedAttr<Apc_OneOf<["zeros", "border", "reflection"]>, "\"zeros\"">:$padding_mode,
+      DefaultValuedAttr<I64Attr, "0">:$in_points));
+}
+def Apc_GridSampleInputGradOp : Apc_GridGradient<"grid_sample_input_grad", (ins Apc_Tensor:$dY), (ins DenseI64ArrayAttr:$data_shape)> {
+  let summary = "The gradient of each point of the grid, shared out among its neighbours in the map, which is `data_shape` in space";
+  let types = "float, float";
+  let results = (outs Apc_Tensor:$dX);
+}
+def Apc_GridSampleGridGradOp : Apc_GridGradient<"grid_sample_grid_grad", (ins Apc_Tensor:$dY, Apc_Tensor:$X), (ins)> {
+  let summary = "The gradient of each point of the grid times the slopes of the map there, summed over channels";
+  let types = "T: float, T, float";
+  let results = (outs Apc_Tensor:$dgrid);
 }
 
 def Apc_AffineGridOp : Apc_Sampling<"affine_grid", ["AffineGrid"]> {

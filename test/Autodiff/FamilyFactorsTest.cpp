@@ -53,6 +53,10 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
         Lines{"grid_sample_grid_grad: d0 d1 w0 w1 d2 d3 w2", "grid_sample_input_grad: d0 d1 w0 w1 d2 d3 w2"});
   CHECK(tracedFactors({"apc.col2im", {"2x12x9xf64", "[4, 4] : 2xi64", "[2, 2] : 2xi64"}}) ==
         Lines{"im2col: d0 d1 w0 w2 w3 w1"});
+  CHECK(tracedFactors({"apc.roi_align", {"2x3x4x5xf64", "6x4xf64", "6xi64 below 2"}, "output_height = 7 : i64"}) ==
+        Lines{"roi_align_grad: d1 d0 w0 w1 w2 w4 w5 w3"});
+  CHECK(tracedFactors({"apc.max_roi_pool", {"2x3x4x5xf64", "6x5xf64"}, "pooled_shape = array<i64: 7, 8>"}) ==
+        Lines{"max_roi_pool_grad: d1 d0 w0 w1 w2 w4 w5 w3"});
   CHECK(tracedFactors({"apc.affine_grid", {"2x2x3xf64", "[2, 7, 4, 5] : 4xi64"}}).back() == "einsum: d0 w2 w3 w4 - w1");
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "none"}}) ==
         Lines{"softmax_attention_query_grad: b0 kv g s t d e", "softmax_attention_key_grad: b0 kv g s t d e",

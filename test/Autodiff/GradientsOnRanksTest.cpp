@@ -250,6 +250,17 @@ TEST_CASE("Gradients of sampled maps, grids, columns and places are the same on 
                 "kernel_shape = array<i64: 2>, strides = array<i64: 2>"});
 }
 
+TEST_CASE("Gradients of pools over regions are the same on ranks that share the regions") {
+  std::string boxes = "[[0.4, 0.3, 3.1, 4.2], [-2.0, 1.3, 2.2, 2.9], [1.7, 0.1, 9.0, 7.7]] : 3x4xf64";
+  for (const char *mode : {"avg", "max"})
+    checkOnRanks({"apc.roi_align",
+                  {"2x3x5x4xf64", boxes, "= [1, 0, 1] : 3xi64"},
+                  "output_height = 2 : i64, mode = \"" + std::string(mode) + "\""});
+  checkOnRanks({"apc.max_roi_pool",
+                {"2x3x5x4xf64", "[[1.0, 0.0, 0.0, 3.0, 4.0], [0.0, 1.0, 2.0, 2.0, 3.0]] : 2x5xf64"},
+                "pooled_shape = array<i64: 2, 2>"});
+}
+
 TEST_CASE("Gradients of convolutions with sums and activations are the same on ranks") {
   for (const char *activation : {"", "Relu", "Softsign"})
     checkOnRanks({"apc.fused_conv",

@@ -95,6 +95,26 @@ TEST_CASE("Maxima take the gradient of the place that they were put to") {
   CHECK(gradientsOf(nowhere, {{1, 2, 3, 4}})[0] == std::vector<double>{3, 0});
 }
 
+TEST_CASE("Maps reverse under regions that overlap, leave the map or have no points") {
+  std::string boxes = "[[0.4, 0.3, 3.1, 4.2], [-2.0, 1.3, 2.2, 2.9], [1.7, 0.1, 9.0, 7.7]] : 3x4xf64";
+  std::string images = "= [1, 0, 1] : 3xi64";
+  for (const char *mode : {"avg", "max"})
+    for (const char *more : {"", ", sampling_ratio = 2 : i64, spatial_scale = 0.75 : f32",
+                             ", coordinate_transformation_mode = \"output_half_pixel\"",
+                             ", sampling_ratio = 1 : i64, opset_version = 10 : i64"})
+      checkGradients({"apc.roi_align",
+                      {"2x2x5x4xf64", boxes, images},
+                      "output_height = 2 : i64, output_width = 3 : i64, mode = \"" + std::string(mode) + "\"" + more});
+  checkGradients({"apc.max_roi_pool",
+                  {"2x2x5x4xf64", "[[1.0, 0.0, 0.0, 3.0, 4.0], [0.0, 1.0, 2.0, 2.0, 3.0], [1.0, 3.0, 3.0, 9.0, 9.0], "
+                                  "[0.0, 8.0, 8.0, 9.0, 9.0]] : 4x5xf64"},
+                  "pooled_shape = array<i64: 2, 2>, spatial_scale = 0.9 : f32"});
+  OpCase ties{"apc.max_roi_pool",
+              {"= [[[[1.0, 3.0, 3.0]]]] : 1x1x1x3xf64", "[[0.0, 0.0, 0.0, 2.0, 0.0]] : 1x5xf64"},
+              "pooled_shape = array<i64: 1, 1>"};
+  CHECK(gradientsOf(ties, {{7}})[0] == std::vector<double>{0, 7, 0});
+}
+
 TEST_CASE("Convolutions with a sum and an activation reverse") {
   std::vector<std::string> operands = {"2x4x5xf64", "4x2x3xf64", "4xf64", "2x4x3xf64"};
   for (const char *activation :

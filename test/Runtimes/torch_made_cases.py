@@ -201,6 +201,7 @@ def gradient(op, *inputs, of=(0,), name="", **attributes):
 
 IMAGE = (2, 4, 6, 5)
 PLACES = numpy.array([[[[0, 3], [9, 14]], [[17, 18], [25, 31]]]])
+BOXES = numpy.array([[0.4, 0.3, 3.1, 4.2], [-2, 1.3, 2.2, 2.9], [1.7, 0.1, 9, 7.7]], dtype=numpy.float32)
 GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu",
                                                   "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Relu",
                                                   "ThresholdedRelu", "Softmax", "LogSoftmax", "ReduceL2"]] + [
@@ -242,6 +243,9 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
     gradient("MaxUnpool", floats(1, 2, 2, 2), PLACES, kernel_shape=[2, 2], strides=[2, 2]),
     gradient("MaxUnpool", floats(1, 2, 2, 2), PLACES, numpy.array([1, 2, 5, 6]), name="maxunpool-larger",
              constants=(2,), kernel_shape=[2, 2], strides=[2, 2]),
+    *(gradient("RoiAlign", floats(*IMAGE), BOXES, numpy.array([1, 0, 1]), name=f"roi-{mode}", opset=16, mode=mode,
+               output_height=2, output_width=3, sampling_ratio=2) for mode in ("avg", "max")),
+    gradient("MaxRoiPool", floats(*IMAGE), numpy.insert(BOXES, 0, [1, 0, 1], 1), pooled_shape=[2, 2]),
     gradient("FusedConv", floats(*IMAGE), floats(6, 2, 3, 3), floats(6), floats(2, 6, 4, 3), of=(0, 1, 2, 3), group=2,
              attributes={"activation": "HardSigmoid"}, **MICROSOFT),
     gradient("SoftmaxCrossEntropyLoss", floats(6, 5), whole(0, 5, 6), positive(5), reduction="mean"),

@@ -194,6 +194,15 @@ func.func @grid_gradient_points(%dy: tensor<2x3x5x6xf32>, %x: tensor<2x3x8x8xf32
 
 // -----
 
+func.func @regions_without_map(%dy: tensor<3x2x1x1xf32>, %r: tensor<3x4xf32>, %b: tensor<3xi64>) {
+  %none = apc.none
+  // expected-error @below {{needs operand 'X' to find maxima}}
+  %0 = "apc.roi_align_grad"(%dy, %none, %r, %b) {data_shape = array<i64: 1, 8, 8>, mode = "max"} : (tensor<3x2x1x1xf32>, none, tensor<3x4xf32>, tensor<3xi64>) -> tensor<1x2x8x8xf32>
+  return
+}
+
+// -----
+
 func.func @columns_of_no_space(%x: tensor<2x3xf32>) {
   // expected-error @below {{operand 'image' has 2 dims; batch, channels and at least one dim of space are needed}}
   %0 = "apc.im2col"(%x) {kernel_shape = array<i64: 2>} : (tensor<2x3xf32>) -> tensor<2x6x1xf32>

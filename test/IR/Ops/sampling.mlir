@@ -29,6 +29,11 @@ func.func @gradients(%dy: tensor<2x3x5x6xf32>, %x: tensor<2x3x8x8xf32>, %grid: t
   %1 = "apc.grid_sample_grid_grad"(%dy, %x, %grid) : (tensor<2x3x5x6xf32>, tensor<2x3x8x8xf32>, tensor<2x5x6x2xf32>) -> tensor<2x5x6x2xf32>
   // CHECK: apc.im2col: d0 d1 w1 w2 -> d0 (d1 w0) w3 {d0=2, d1=3, w0=4 !, w1=8 !, w2=8 !, w3=16 !} linear={0}{{$}}
   %2 = "apc.im2col"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x3x8x8xf32>) -> tensor<2x12x16xf32>
+  %none = apc.none
+  // CHECK: apc.roi_align_grad: r d0 w3 w4, _, r w5, r -> w0 d0 w1 w2 {r=10 sum, d0=3, w0=2 !, w1=8 !, w2=8 !, w3=7 !, w4=7 !, w5=4 !} linear={0} flops=0.00195312{{$}}
+  %3 = "apc.roi_align_grad"(%dr, %none, %boxes, %images) {data_shape = array<i64: 2, 8, 8>} : (tensor<10x3x7x7xf32>, none, tensor<10x4xf32>, tensor<10xi64>) -> tensor<2x3x8x8xf32>
+  // CHECK: apc.max_roi_pool_grad: r d0 w3 w4, w0 d0 w1 w2, r w5 -> w0 d0 w1 w2 {r=10 sum, d0=3, w0=2 !, w1=8 !, w2=8 !, w3=7 !, w4=7 !, w5=5 !} linear={0} flops=0.0015625{{$}}
+  %4 = "apc.max_roi_pool_grad"(%dr, %x, %rois) : (tensor<10x3x7x7xf32>, tensor<2x3x8x8xf32>, tensor<10x5xf32>) -> tensor<2x3x8x8xf32>
   return
 }
 

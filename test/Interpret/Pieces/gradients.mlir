@@ -166,3 +166,16 @@ func.func @grid_sample_grid(%dy: tensor<3x4x5x2xf32>, %x: tensor<3x4x3x4xf32>, %
   %0 = "apc.grid_sample_grid_grad"(%dy, %x, %grid) {mode = "cubic"} : (tensor<3x4x5x2xf32>, tensor<3x4x3x4xf32>, tensor<3x5x2x2xf32>) -> tensor<3x5x2x2xf32>
   return %0 : tensor<3x5x2x2xf32>
 }
+func.func @regions_mean(%dy: tensor<5x4x2x2xf32>, %boxes: tensor<5x4xf32>, %images: tensor<5xi64> {test.below = 3 : i64}) -> tensor<3x4x3x4xf32> {
+  %none = apc.none
+  %0 = "apc.roi_align_grad"(%dy, %none, %boxes, %images) {data_shape = array<i64: 3, 3, 4>, sampling_ratio = 2 : i64, spatial_scale = 3.0 : f32} : (tensor<5x4x2x2xf32>, none, tensor<5x4xf32>, tensor<5xi64>) -> tensor<3x4x3x4xf32>
+  return %0 : tensor<3x4x3x4xf32>
+}
+func.func @regions_share(%dy: tensor<5x4x2x2xf32>, %x: tensor<3x4x3x4xf32>, %boxes: tensor<5x4xf32>, %images: tensor<5xi64> {test.below = 3 : i64}) -> tensor<3x4x3x4xf32> {
+  %0 = "apc.roi_align_grad"(%dy, %x, %boxes, %images) {data_shape = array<i64: 3, 3, 4>, mode = "max", sampling_ratio = 2 : i64, spatial_scale = 3.0 : f32} : (tensor<5x4x2x2xf32>, tensor<3x4x3x4xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<3x4x3x4xf32>
+  return %0 : tensor<3x4x3x4xf32>
+}
+func.func @regions_maximum(%dy: tensor<5x4x2x2xf32>, %x: tensor<3x4x3x4xf32>, %boxes: tensor<5x5xf32> {test.positive}) -> tensor<3x4x3x4xf32> {
+  %0 = "apc.max_roi_pool_grad"(%dy, %x, %boxes) {spatial_scale = 3.0 : f32} : (tensor<5x4x2x2xf32>, tensor<3x4x3x4xf32>, tensor<5x5xf32>) -> tensor<3x4x3x4xf32>
+  return %0 : tensor<3x4x3x4xf32>
+}

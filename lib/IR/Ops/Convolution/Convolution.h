@@ -124,6 +124,10 @@ mlir::LogicalResult inferRegions(mlir::Operation *op, llvm::ArrayRef<int64_t> po
                                  llvm::SmallVectorImpl<mlir::Type> &types);
 /// `!n c !h !w, r !k, r -> r c !y !x`.
 mlir::FailureOr<FactorRule> ruleRegions(mlir::Operation *op);
+/// Gradients of them for the map, [n, c, h, w]: X, or without it `data_shape` says n, h and w.
+mlir::LogicalResult inferRegionGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
+/// `r c !y !x, !n c !h !w, r !k, r -> !n c !h !w`, summed over r.
+mlir::FailureOr<FactorRule> ruleRegionGradient(mlir::Operation *op);
 /// Resize and Upsample.
 mlir::LogicalResult inferResize(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types);
 /// Dims that keep their points are parallel, the others whole.

@@ -133,4 +133,53 @@ mlir::FailureOr<FactorRule> Im2ColOp::getRule() {
   return withFlops(layout, 0);
 }
 
+namespace {
+
+/// The dims of the map of a gradient of MaxRoiPool or RoiAlign.
+mlir::FailureOr<Dims> mapOf(mlir::Operation *op) {
+  llvm::ArrayRef<int64_t> arriving = dimsOf(op->getOperand(0)), space = intsAttribute(op, "data_shape");
+  bool saysMap = llvm::isa<RoiAlignGradOp>(op);
+  if (arriving.size() != 4 || (saysMap && space.size() != 3))
+    return op->emitOpError() << "needs 'dY' of 4 dims and a map of 4 dims", mlir::failure();
+  Dims expected = {-1, arriving[1], -1, -1};
+  if (saysMap)
+    expected = {space[0], arriving[1], space[1], space[2]};
+  if (mlir::failed(checkDims(op, 1, expected)))
+    return mlir::failure();
+  return saysMap ? expected : Dims(dimsOf(op->getOperand(1)));
+}
+
+} // namespace
+
+mlir::LogicalResult inferRegionGradient(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  auto map = mapOf(op);
+  if (mlir::failed(map))
+    return mlir::failure();
+  int64_t regions = dimsOf(op->getOperand(0))[0];
+  auto align = llvm::dyn_cast<RoiAlignGradOp>(op);
+  if (mlir::failed(checkDims(op, 2, {regions, align ? 4 : 5})) || (align && mlir::failed(checkDims(op, 3, {regions}))))
+    return mlir::failure();
+  if (align && align.getMode() == "max" && isAbsent(align.getX()))
+    return op->emitOpError() << "needs operand 'X' to find maxima";
+  if (regions > 0 && checkedProduct(*map) == 0)
+    return op->emitOpError() << "a map of shape " << printDims(*map) << " has no elements to pool";
+  return addType(op, *map, operandElement(op, 0), types);
+}
+
+mlir::FailureOr<FactorRule> ruleRegionGradient(mlir::Operation *op) {
+  RuleBuilder layout(op);
+  llvm::ArrayRef<int64_t> arriving = dimsOf(op->getOperand(0)), map = dimsOf(op->getResult(0));
+  DimFactors region = layout.sum("r", arriving[0]), channels = layout.parallel(arriving[1]);
+  llvm::SmallVector<DimFactors, 4> data = {layout.whole(map[0]), channels, layout.whole(map[2]), layout.whole(map[3])};
+  layout.setOperand(0, {region, channels, layout.whole(arriving[2]), layout.whole(arriving[3])});
+  if (!isAbsent(op->getOperand(1)))
+    layout.setOperand(1, data);
+  layout.setOperand(2, {region, layout.whole(dimsOf(op->getOperand(2))[1])});
+  if (op->getNumOperands() > 3)
+    layout.setOperand(3, {region});
+  layout.setResult(0, data);
+  layout.setLinear({0});
+  return withFlops(layout, numElements(op->getOperand(0)));
+}
+
 } // namespace apc

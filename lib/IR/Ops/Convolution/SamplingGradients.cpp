@@ -93,4 +93,21 @@ bool GridSampleOp::differentiate(GradientBuilder &g) {
   return true;
 }
 
+bool MaxRoiPoolOp::differentiate(GradientBuilder &g) {
+  if (g.wants(0))
+    g.give(0, g.make<MaxRoiPoolGradOp>({g.incoming(), getX(), getRois()}, sharedAttributes(g, {"spatial_scale"})));
+  return true;
+}
+
+bool RoiAlignOp::differentiate(GradientBuilder &g) {
+  Attributes attributes = sharedAttributes(
+      g, {"coordinate_transformation_mode", "mode", "sampling_ratio", "spatial_scale", "opset_version"});
+  llvm::ArrayRef<int64_t> map = dimsOf(getX());
+  attributes.push_back(g.attribute("data_shape", llvm::ArrayRef<int64_t>{map[0], map[2], map[3]}));
+  if (g.wants(0))
+    g.give(0, g.make<RoiAlignGradOp>(
+                  {g.incoming(), getMode() == "max" ? getX() : g.absent(), getRois(), getBatchIndices()}, attributes));
+  return true;
+}
+
 } // namespace apc

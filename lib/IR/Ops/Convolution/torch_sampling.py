@@ -157,7 +157,7 @@ def roi_align(X, rois, batch_indices, coordinate_transformation_mode, mode, outp
         columns = roi_side(box[0], box[2], output_width, X.shape[3], sampling_ratio, half_pixel)
         corners = torch.stack([torch.einsum("chw,ish,jtw->cijst", X[index], y.to(X), x.to(X))
                                for y in rows for x in columns])
-        results.append(corners.amax((0, -2, -1)) if mode == "max" else corners.sum(0).mean((-2, -1)))
+        results.append(corners.movedim(0, -1).flatten(3).max(-1)[0] if mode == "max" else corners.sum(0).mean((-2, -1)))
     return torch.stack(results)
 
 
@@ -177,7 +177,7 @@ def max_roi_pool(X, rois, pooled_shape, spatial_scale, dims):
         for i, (y, y_end) in enumerate(roi_bounds(top, bottom, pooled_shape[0], X.shape[2])):
             for j, (x, x_end) in enumerate(roi_bounds(left, right, pooled_shape[1], X.shape[3])):
                 if y < y_end and x < x_end:
-                    result[region, :, i, j] = X[int(index), :, y:y_end, x:x_end].amax((1, 2))
+                    result[region, :, i, j] = X[int(index), :, y:y_end, x:x_end].flatten(1).max(1)[0]
     return result
 
 

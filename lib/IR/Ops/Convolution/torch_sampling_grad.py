@@ -52,3 +52,15 @@ def im2col(image, dilations, kernel_shape, pads, strides, dims):
     ones = torch.eye(block, dtype=image.dtype, device=image.device).reshape([block, 1] + list(kernel_shape))
     convolve = (F.conv1d, F.conv2d, F.conv3d)[count - 1]
     return convolve(pad_space(planes, pads[:count], pads[count:], 0), ones, None, strides, 0, dilations).reshape(dims)
+
+
+def roi_align_grad(dY, X, rois, batch_indices, coordinate_transformation_mode, mode, sampling_ratio, spatial_scale,
+                   opset_version, dims):
+    data = dY.new_zeros(dims) if X is None else X
+    return gradient_at(lambda each: roi_align(each, rois, batch_indices, coordinate_transformation_mode, mode,
+                                              dY.shape[2], dY.shape[3], sampling_ratio, spatial_scale, opset_version),
+                       data, dY)
+
+
+def max_roi_pool_grad(dY, X, rois, spatial_scale):
+    return gradient_at(lambda each: max_roi_pool(each, rois, dY.shape[2:], spatial_scale, dY.shape), X, dY)

@@ -244,6 +244,7 @@ def Apc_MaxRoiPoolOp : Apc_Op<"max_roi_pool", ["MaxRoiPool"]> {
   let results = (outs Apc_Tensor:$Y);
   let inferBody = "{ return ::apc::inferRegions(getOperation(), getPooledShape(), types); }";
   let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
+  let differentiates = 1;
 }
 
 def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
@@ -260,6 +261,29 @@ def Apc_RoiAlignOp : Apc_Op<"roi_align", ["RoiAlign"]> {
   let inferBody = "{ return ::apc::inferRegions(getOperation(), {static_cast<int64_t>(getOutputHeight()), "
                   "static_cast<int64_t>(getOutputWidth())}, types); }";
   let ruleBody = "{ return ::apc::ruleRegions(getOperation()); }";
+  let differentiates = 1;
+}
+
+// Gradients of pools over regions for the map; gradients of several regions add up, and the regions themselves have none.
+class Apc_RegionGradient<string mnemonic> : Apc_Op<mnemonic, []> {
+  let results = (outs Apc_Tensor:$dX);
+  let inferBody = "{ return ::apc::inferRegionGradient(getOperation(), types); }";
+  let ruleBody = "{ return ::apc::ruleRegionGradient(getOperation()); }";
+  let evaluates = 1;
+}
+def Apc_MaxRoiPoolGradOp : Apc_RegionGradient<"max_roi_pool_grad"> {
+  let summary = "The gradient of each cell, at its first maximum";
+  let arguments = (ins Apc_Tensor:$dY, Apc_Tensor:$X, Apc_Tensor:$rois, DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale);
+  let types = "T: float, T, T";
+}
+def Apc_RoiAlignGradOp : Apc_RegionGradient<"roi_align_grad"> {
+  let summary = "The gradient of each cell, shared out among the neighbours of its samples, or at the first of the greatest shares";
+  let description = [{ `data_shape` is the map's [n, ...] without its channels. X is read for maxima alone. }];
+  let arguments = (ins Apc_Tensor:$dY, Apc_Optional:$X, Apc_Tensor:$rois, Apc_Tensor:$batch_indices, DenseI64ArrayAttr:$data_shape,
+                       DefaultValuedAttr<Apc_OneOf<["half_pixel", "output_half_pixel"]>, "\"half_pixel\"">:$coordinate_transformation_mode,
+                       DefaultValuedAttr<Apc_OneOf<["avg", "max"]>, "\"avg\"">:$mode, DefaultValuedAttr<I64Attr, "0">:$sampling_ratio,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$spatial_scale, DefaultValuedAttr<I64Attr, "23">:$opset_version);
+  let types = "T: float, T, T, i64";
 }
 
 def Apc_GridSampleOp : Apc_Sampling<"grid_sample", ["GridSample", "com.microsoft.GridSample"]> {

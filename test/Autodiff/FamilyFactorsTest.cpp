@@ -58,6 +58,10 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
   CHECK(tracedFactors({"apc.max_roi_pool", {"2x3x4x5xf64", "6x5xf64"}, "pooled_shape = array<i64: 7, 8>"}) ==
         Lines{"max_roi_pool_grad: d1 d0 w0 w1 w2 w4 w5 w3"});
   CHECK(tracedFactors({"apc.affine_grid", {"2x2x3xf64", "[2, 7, 4, 5] : 4xi64"}}).back() == "einsum: d0 w2 w3 w4 - w1");
+  Lines deformed = tracedFactors({"apc.deform_conv", {"2x3x6x7xf64", "5x3x2x2xf64", "2x8x5x6xf64", "5xf64", "none"}});
+  for (const char *line : {"einsum: n - o y0 y1 c -", "grid_sample: n c h0 h1 - y1 -",
+                           "grid_sample_input_grad: n c h0 h1 - y1 -", "grid_sample_grid_grad: n c h0 h1 - y1 -"})
+    CHECK(llvm::is_contained(deformed, line));
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "none"}}) ==
         Lines{"softmax_attention_query_grad: b0 kv g s t d e", "softmax_attention_key_grad: b0 kv g s t d e",
               "softmax_attention_value_grad: b0 kv g s t d e"});

@@ -261,7 +261,11 @@ TEST_CASE("Gradients of pools over regions are the same on ranks that share the 
                 "pooled_shape = array<i64: 2, 2>"});
 }
 
-TEST_CASE("Gradients of convolutions with sums and activations are the same on ranks") {
+TEST_CASE("Gradients of convolutions with offsets, sums and activations are the same on ranks") {
+  checkOnRanks({"apc.deform_conv", {"2x3x3x4xf64", "3x3x2x2xf64", "2x8x2x3xf64", "3xf64", "2x4x2x3xf64"}});
+  checkOnRanks({"apc.deform_conv",
+                {"2x4x6xf64", "4x2x3xf64", "2x6x4xf64", "none", "none"},
+                "group = 2 : i64, offset_group = 2 : i64"});
   for (const char *activation : {"", "Relu", "Softsign"})
     checkOnRanks({"apc.fused_conv",
                   {"2x4x5xf64", "4x2x3xf64", "4xf64", "2x4x3xf64"},

@@ -115,6 +115,30 @@ TEST_CASE("Maps reverse under regions that overlap, leave the map or have no poi
   CHECK(gradientsOf(ties, {{7}})[0] == std::vector<double>{0, 7, 0});
 }
 
+TEST_CASE("Convolutions with offsets reverse in groups, with masks, strides and dilations") {
+  checkGradients({"apc.deform_conv", {"2x2x3x4xf64", "3x2x2x2xf64", "2x8x2x3xf64", "none", "none"}});
+  checkGradients(
+      {"apc.deform_conv",
+       {"1x4x4x5xf64", "6x2x2x3xf64", "1x24x3x3xf64", "6xf64", "1x12x3x3xf64"},
+       "group = 2 : i64, offset_group = 2 : i64, strides = array<i64: 1, 2>, pads = array<i64: 0, 1, 0, 1>"});
+  checkGradients({"apc.deform_conv",
+                  {"2x4x6xf64", "2x4x3xf64", "2x6x2xf64", "2xf64", "2x6x2xf64"},
+                  "offset_group = 2 : i64, dilations = array<i64: 2>"});
+  checkGradients({"apc.deform_conv", {"1x2x2x3x2xf64", "2x2x1x2x2xf64", "1x12x2x2x1xf64", "none", "1x4x2x2x1xf64"}});
+}
+
+TEST_CASE("Offsets of 0 look at the map's own points, where slopes are those behind, in 16 bits too") {
+  for (std::string element : {"f16", "f64"}) {
+    OpCase unmoved{"apc.deform_conv",
+                   {"= [[[1.0, 4.0, 9.0, 16.0, 25.0, 36.0, 49.0]]] : 1x1x7x" + element,
+                    "= [[[1.0]]] : 1x1x1x" + element, "= [[[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]] : 1x1x7x" + element,
+                    "none", "none"}};
+    auto gradients = gradientsOf(unmoved, {{1, 2, 3, 4, 5, 6, 7}});
+    CHECK(gradients.at(0) == std::vector<double>{1, 2, 3, 4, 5, 6, 7});
+    CHECK(gradients.at(2) == std::vector<double>{3, 10, 21, 36, 55, 78, -343});
+  }
+}
+
 TEST_CASE("Convolutions with a sum and an activation reverse") {
   std::vector<std::string> operands = {"2x4x5xf64", "4x2x3xf64", "4xf64", "2x4x3xf64"};
   for (const char *activation :

@@ -246,6 +246,8 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
     *(gradient("RoiAlign", floats(*IMAGE), BOXES, numpy.array([1, 0, 1]), name=f"roi-{mode}", opset=16, mode=mode,
                output_height=2, output_width=3, sampling_ratio=2) for mode in ("avg", "max")),
     gradient("MaxRoiPool", floats(*IMAGE), numpy.insert(BOXES, 0, [1, 0, 1], 1), pooled_shape=[2, 2]),
+    gradient("DeformConv", floats(*IMAGE), floats(6, 2, 2, 3), floats(2, 24, 5, 3), floats(6), floats(2, 12, 5, 3),
+             of=(0, 1, 2, 3, 4), opset=19, group=2, offset_group=2),
     gradient("FusedConv", floats(*IMAGE), floats(6, 2, 3, 3), floats(6), floats(2, 6, 4, 3), of=(0, 1, 2, 3), group=2,
              attributes={"activation": "HardSigmoid"}, **MICROSOFT),
     gradient("SoftmaxCrossEntropyLoss", floats(6, 5), whole(0, 5, 6), positive(5), reduction="mean"),

@@ -66,6 +66,7 @@ def Apc_DeformConvOp : Apc_Convolution<"deform_conv", ["DeformConv"]> {
   let results = (outs Apc_Tensor:$Y);
   let form = "{.bias = 3, .deformable = true}";
   let addends = "3";
+  let differentiates = 1;
 }
 
 def Apc_ConvIntegerOp : Apc_Convolution<"conv_integer", ["ConvInteger"]> {

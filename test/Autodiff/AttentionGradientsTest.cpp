@@ -122,7 +122,8 @@ TEST_CASE("Group query attention reverses, rotated, in a window, packed, with ad
     checkGradients(
         groupQuery({"2x3x16xf64"}, {"cut 5x1xf64", "cut 5x1xf64", "[[0, 4, 2], [1, 0, 3]] : 2x3xi64"}, order));
   }
-  CHECK(isRefused(groupQuery(apart, {}, ", softcap = 2.0 : f32")));
+  checkGradients(groupQuery(apart, {}, ", softcap = 0.75 : f32, local_window_size = 1 : i64"));
+  checkGradients(groupQuery({"2x3x16xf64"}, {"none", "none", "none", "2x1x3x3xf64"}, ", softcap = 2.0 : f32"));
   CHECK(isRefused(groupQuery(apart, {}, ", causal = 0 : i64")));
 }
 
@@ -148,7 +149,9 @@ TEST_CASE("ONNX's own attention reverses, of heads apart or in one dim, with few
                   {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64", "none", "none", "none", "none"},
                   "q_num_heads = 4 : i64, kv_num_heads = 2 : i64, is_causal = 1 : i64"});
   checkGradients({"apc.flex_attention", {"1x4x3x2xf64", "1x2x5x2xf64", "1x2x5x3xf64"}});
-  CHECK(isRefused(under({}, "softcap = 2.0 : f32")));
+  checkGradients(under({}, "softcap = 0.75 : f32"));
+  checkGradients(under({"4x3x5xf64"}, "softcap = 0.75 : f32, is_causal = 1 : i64"));
+  checkGradients(under({seen}, "softcap = 2.0 : f32, scale = 0.25 : f32"));
   CHECK(isRefused(under({"3x4xf64"}, ""))); // hides the last key
   CHECK(isRefused(under({"none", "1x2x2x2xf64", "1x2x2x3xf64"}, "")));
 }

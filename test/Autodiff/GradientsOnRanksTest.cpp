@@ -222,6 +222,7 @@ TEST_CASE("Gradients of normalisations in parts are the same on ranks that share
 TEST_CASE("Gradients of standard attention are the same on ranks, under masks too") {
   std::vector<std::string> apart = {"2x4x3x2xf64", "2x2x5x2xf64", "2x2x5x3xf64", "4x3x5xf64"};
   checkOnRanks(filledUp("apc.attention", apart, 7, "is_causal = 1 : i64"));
+  checkOnRanks(filledUp("apc.attention", apart, 7, "softcap = 0.75 : f32"));
   apart.back() = "[[true, false, false, true, true]] : 1x5xi1";
   checkOnRanks(filledUp("apc.attention", apart, 7, ""));
   checkOnRanks(filledUp("apc.attention", {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64"}, 7,

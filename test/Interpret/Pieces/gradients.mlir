@@ -179,3 +179,20 @@ func.func @regions_maximum(%dy: tensor<5x4x2x2xf32>, %x: tensor<3x4x3x4xf32>, %b
   %0 = "apc.max_roi_pool_grad"(%dy, %x, %boxes) {spatial_scale = 3.0 : f32} : (tensor<5x4x2x2xf32>, tensor<3x4x3x4xf32>, tensor<5x5xf32>) -> tensor<3x4x3x4xf32>
   return %0 : tensor<3x4x3x4xf32>
 }
+func.func @capped_query(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x2x4xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<5x4xi1>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x6x5x2xf32> {
+  %0 = "apc.softmax_attention_query_grad"(%q, %k, %v, %mask, %dy) {fill = -2.0 : f32, keys_transposed = 1 : i64, softcap = 0.75 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x2x4xf32>, tensor<3x3x4x3xf32>, tensor<5x4xi1>, tensor<3x6x5x3xf32>) -> tensor<3x6x5x2xf32>
+  return %0 : tensor<3x6x5x2xf32>
+}
+func.func @capped_key(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<5x4xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x3x4x2xf32> {
+  %0 = "apc.softmax_attention_key_grad"(%q, %k, %v, %mask, %dy) {softcap = 0.75 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<5x4xf32>, tensor<3x6x5x3xf32>) -> tensor<3x3x4x2xf32>
+  return %0 : tensor<3x3x4x2xf32>
+}
+func.func @capped_value(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32> {
+  %none = apc.none
+  %0 = "apc.softmax_attention_value_grad"(%q, %k, %v, %none, %dy) {softcap = 0.75 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, none, tensor<3x6x5x3xf32>) -> tensor<3x3x4x3xf32>
+  return %0 : tensor<3x3x4x3xf32>
+}
+func.func @capped_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: tensor<3x3x4x3xf32>, %mask: tensor<6x1x4xf32>, %dy: tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32> {
+  %0 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) {softcap = 0.75 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<6x1x4xf32>, tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32>
+  return %0 : tensor<6x1x4xf32>
+}

@@ -56,8 +56,10 @@ bool arrivesAtFirstOnly(GradientBuilder &g) {
 
 HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, Value arriving, WantedHeads wanted) {
   mlir::Builder &builder = g.getBuilder();
-  llvm::SmallVector<mlir::NamedAttribute, 2> attributes = {
+  llvm::SmallVector<mlir::NamedAttribute, 4> attributes = {
       g.attribute("scale", builder.getF32FloatAttr(static_cast<float>(heads.scale)))};
+  if (heads.softcap > 0)
+    attributes.push_back(g.attribute("softcap", builder.getF32FloatAttr(static_cast<float>(heads.softcap))));
   Value mask = heads.bias ? heads.bias : heads.seen;
   if (heads.bias && heads.seen) // an added mask of floats: far below every score where the key is not seen
     mask = g.make<WhereOp>({heads.seen, heads.bias,

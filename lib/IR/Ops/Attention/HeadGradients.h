@@ -11,6 +11,7 @@ struct HeadValues {
   mlir::Value bias = {}; ///< added to the scores, broadcast to [b, heads, s, t]; null for none
   mlir::Value seen = {}; ///< bools [s, t]: the scores that count; null for all
   double scale = 1;
+  double softcap = 0;      ///< bounds the scaled scores before the mask; 0 or less: not at all
   bool mayHideAll = false; ///< a query may see no key: its result is 0, and its gradients are
 };
 

@@ -2,6 +2,7 @@
 #include "../Attributes.h"
 #include "GroupQuery.h"
 #include "HeadGradients.h"
+#include "Kernels.h"
 #include "MultiHead.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Attention/Attention.h"
@@ -110,7 +111,6 @@ public:
     bool isWhole = !total || (total->size() == 1 && total->front() == positions);
     bool isSquare = isPacked || dimsOf(g.operand(Key))[1] == positions;
     bool isPlain = op.getCausal() != 0 && op.getSlidingWindowCache() == 0 &&
-                   (!op.getSoftcap() || op.getSoftcap()->isZero()) &&
                    static_cast<int64_t>(op.getSmoothSoftmax().value_or(0)) <= 0;
     return isWhole && isSquare && isPlain && mayRotate() && isEmpty(g.operand(PastKey)) && arrivesAtFirstOnly(g);
   }
@@ -118,6 +118,7 @@ public:
   void give() {
     HeadValues forward = {headsOf(Query), headsOf(Key), headsOf(Value)};
     forward.scale = scaleOf(op, size);
+    forward.softcap = floatAttribute(op, "softcap", 0);
     int64_t positions = dimsOf(forward.queries)[2];
     forward.seen = causalMask(g, positions, positions, op.getLocalWindowSize());
     if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias))

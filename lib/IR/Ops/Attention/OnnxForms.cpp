@@ -31,10 +31,16 @@ public:
       mask = mask ? kept() : mask;
   }
 
+  /// scale Q K, bounded where there is a cap.
+  mlir::Value capped() {
+    mlir::Value scaled =
+        form.mul(product(byKeyHead(Q), isTransposed ? ofKeys(K) : form.swapLast(ofKeys(K))), form.real("scale", 1));
+    return cap() > 0 ? form.mul(form.make<TanhOp>({form.mul(scaled, 1 / cap())}), cap()) : scaled;
+  }
+
   /// mask(scale Q K)
   mlir::Value scores() {
-    mlir::Value scores =
-        form.mul(product(byKeyHead(Q), isTransposed ? ofKeys(K) : form.swapLast(ofKeys(K))), form.real("scale", 1));
+    mlir::Value scores = capped();
     if (mask && form.has("fill"))
       scores = form.where(byMask(mask), scores, form.scalar(fill(), scores));
     else if (mask)
@@ -82,14 +88,23 @@ public:
     return mask && form.has("fill") ? form.where(byMask(mask), gradient) : gradient;
   }
 
+  /// The gradient of the scaled products.
+  mlir::Value productGradient() {
+    mlir::Value gradient = scoreGradient();
+    if (cap() <= 0)
+      return gradient;
+    mlir::Value share = form.mul(capped(), 1 / cap());
+    return form.mul(gradient, form.sub(form.scalar(1, share), form.mul(share, share)));
+  }
+
   mlir::Value queryGradient() {
     mlir::Value keys = isTransposed ? form.swapLast(ofKeys(K)) : ofKeys(K);
-    return form.reshape(form.mul(product(scoreGradient(), keys), form.real("scale", 1)), dimsOf(Q));
+    return form.reshape(form.mul(product(productGradient(), keys), form.real("scale", 1)), dimsOf(Q));
   }
 
   mlir::Value keyGradient() {
     mlir::Value keys =
-        overHeads(form.mul(product(form.swapLast(scoreGradient()), byKeyHead(Q)), form.real("scale", 1)));
+        overHeads(form.mul(product(form.swapLast(productGradient()), byKeyHead(Q)), form.real("scale", 1)));
     return isTransposed ? form.swapLast(keys) : keys;
   }
 
@@ -165,6 +180,7 @@ private:
   /// True where scores stay as they are.
   mlir::Value kept() { return form.integer("seen", 1) != 0 ? mask : form.make<NotOp>({mask}); }
 
+  double cap() const { return form.real("softcap", 0); }
   double fill() const { return std::max(form.real("fill"), lowest(elementOf(Q))); }
 
   OnnxForm &form;

@@ -16,15 +16,17 @@ public:
       : q(h(op.getQ())), k(h(op.getK())), v(h(op.getV())), mask(h(op.getMask())),
         scale(op.getScale().convertToDouble()), areTransposed(op.getKeysTransposed() != 0),
         isZeroForNan(op.getNanIsZero() != 0), seen(op.getSeen() != 0) {
+    if (auto cap = op->template getAttrOfType<mlir::FloatAttr>("softcap"))
+      softcap = cap.getValueAsDouble();
     if (op.getFill())
       fill = op.getFill()->convertToDouble();
     k = areTransposed ? flip(k) : k;
   }
 
   Hlo result() const { return joined(product("...hgst,...htd->...hgsd", weights(), v)); }
-  Hlo queryGradient(Hlo dy) const { return joined(product("...hgst,...htd->...hgsd", scoreGradient(dy), k) * scale); }
+  Hlo queryGradient(Hlo dy) const { return joined(product("...hgst,...htd->...hgsd", productGradient(dy), k) * scale); }
   Hlo keyGradient(Hlo dy) const {
-    Hlo keys = product("...hgst,...hgsd->...htd", scoreGradient(dy), grouped(q)) * scale;
+    Hlo keys = product("...hgst,...hgsd->...htd", productGradient(dy), grouped(q)) * scale;
     return areTransposed ? flip(keys) : keys;
   }
   Hlo valueGradient(Hlo dy) const { return product("...hgst,...hgsd->...htd", weights(), grouped(dy)); }
@@ -53,8 +55,14 @@ private:
 
   Hlo isSeen() const { return seen ? mask : isNot(mask); }
 
+  /// What the mask is put on, bounded where there is a cap.
+  Hlo capped() const {
+    Hlo scaled = product("...hgsd,...htd->...hgst", grouped(q), k) * scale;
+    return softcap > 0 ? tanh(scaled / softcap) * softcap : scaled;
+  }
+
   Hlo weights() const {
-    Hlo scores = joined(product("...hgsd,...htd->...hgst", grouped(q), k) * scale);
+    Hlo scores = joined(capped());
     if (mask && fill) {
       double lowest = llvm::APFloat::getLargest(llvm::cast<mlir::FloatType>(q.element()).getFloatSemantics(), true)
                           .convertToDouble();
@@ -78,8 +86,14 @@ private:
     return grouped(select(isSeen(), whole, filled(whole, 0)));
   }
 
+  /// The gradient of the scaled products of queries and keys.
+  Hlo productGradient(Hlo dy) const {
+    Hlo gradient = scoreGradient(dy);
+    return softcap > 0 ? gradient * (1.0 - square(capped() / softcap)) : gradient;
+  }
+
   Hlo q, k, v, mask;
-  double scale;
+  double scale, softcap = 0;
   std::optional<double> fill;
   bool areTransposed, isZeroForNan, seen;
 };

@@ -1,5 +1,4 @@
-// Gradients of ONNX's own attention, as far as it is trained: without caches, lengths of keys and bounded scores; and
-// of SwiGLU.
+// Gradients of ONNX's own attention, as far as it is trained: without caches and lengths of keys; and of SwiGLU.
 #include "../Attributes.h"
 #include "HeadGradients.h"
 #include "Kernels.h"
@@ -23,13 +22,14 @@ public:
     for (unsigned operand : {PastKey, PastValue, KeyLengths})
       if (isPresent(operand))
         return false;
-    return floatAttribute(op, "softcap", 0) == 0 && mayMask() && arrivesAtFirstOnly(g);
+    return mayMask() && arrivesAtFirstOnly(g);
   }
 
   void give() {
     HeadValues forward = {apart(Queries, g.operand(Queries)), apart(Keys, g.operand(Keys)),
                           apart(Values, g.operand(Values))};
     forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
+    forward.softcap = floatAttribute(op, "softcap", 0);
     if (intAttribute(op, "is_causal", 0) != 0)
       forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0);
     forward.mayHideAll = isPresent(Mask);

@@ -1,10 +1,17 @@
 """Attention in PyTorch."""
 
 
-def attention_scores(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1):
-    """mask(scale * queries keys) as [..., key heads, query heads of one, s, t]; dims before the heads stay."""
+def capped_scores(Q, K, scale, keys_transposed, softcap):
+    """scale * queries keys as [..., key heads, query heads of one, s, t], bounded by softcap; dims before the heads
+    stay."""
     keys = K if keys_transposed else K.transpose(-1, -2)
     scores = scale * torch.matmul(by_key_head(Q, keys), keys.unsqueeze(-3))
+    return softcap * torch.tanh(scores / softcap) if softcap else scores
+
+
+def attention_scores(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1, softcap=None):
+    """mask(scale * queries keys) as [..., key heads, query heads of one, s, t]; dims before the heads stay."""
+    scores = capped_scores(Q, K, scale, keys_transposed, softcap)
     if mask is None:
         return scores
     whole = scores.shape[:-4] + (Q.shape[-3],) + scores.shape[-2:]
@@ -14,9 +21,9 @@ def attention_scores(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1):
     return scores.masked_fill(mask != bool(seen), max(fill, torch.finfo(scores.dtype).min))
 
 
-def attention_weights(Q, K, mask, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
+def attention_weights(Q, K, mask, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1, softcap=None):
     """softmax(mask(scale * queries keys)), as scores are."""
-    weights = attention_scores(Q, K, mask, scale, fill, keys_transposed, seen).softmax(-1)
+    weights = attention_scores(Q, K, mask, scale, fill, keys_transposed, seen, softcap).softmax(-1)
     return weights.nan_to_num(0.0) if nan_is_zero else weights
 
 
@@ -49,9 +56,9 @@ def softmax_attention(Q, K, V, mask, scale, fill=None, keys_transposed=0, nan_is
     return result.reshape(Q.shape[:-1] + V.shape[-1:])
 
 
-def attention_score_gradient(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
+def attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap):
     """The gradient of what the softmax takes."""
-    weights = attention_weights(Q, K, mask, scale, fill, keys_transposed, nan_is_zero, seen)
+    weights = attention_weights(Q, K, mask, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
     gradient = torch.matmul(by_key_head(dY, V), V.unsqueeze(-3).transpose(-1, -2))
     gradient = weights * (gradient - (gradient * weights).sum(-1, keepdim=True))
     if mask is not None and fill is not None:
@@ -60,25 +67,39 @@ def attention_score_gradient(Q, K, V, mask, dY, scale, fill=None, keys_transpose
     return gradient
 
 
-def softmax_attention_query_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
-    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen)
+def attention_product_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap):
+    """The gradient of scale * queries keys."""
+    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
+    if not softcap:
+        return gradient
+    return gradient * (1 - (capped_scores(Q, K, scale, keys_transposed, softcap) / softcap) ** 2)
+
+
+def softmax_attention_query_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1,
+                                 softcap=None):
+    gradient = attention_product_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen,
+                                          softcap)
     keys = K.transpose(-1, -2) if keys_transposed else K
     return (scale * torch.matmul(gradient, keys.unsqueeze(-3))).reshape(Q.shape)
 
 
-def softmax_attention_key_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
-    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen)
+def softmax_attention_key_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1,
+                               softcap=None):
+    gradient = attention_product_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen,
+                                          softcap)
     keys = scale * torch.matmul(gradient.transpose(-1, -2), by_key_head(Q, V)).sum(-3)
     return keys.transpose(-1, -2) if keys_transposed else keys
 
 
-def softmax_attention_value_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
-    weights = attention_weights(Q, K, mask, scale, fill, keys_transposed, nan_is_zero, seen)
+def softmax_attention_value_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1,
+                                 softcap=None):
+    weights = attention_weights(Q, K, mask, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
     return torch.matmul(weights.transpose(-1, -2), by_key_head(dY, V)).sum(-3)
 
 
-def softmax_attention_mask_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1):
-    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen)
+def softmax_attention_mask_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1,
+                                softcap=None):
+    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
     return gradient.reshape(Q.shape[:-2] + gradient.shape[-2:]).sum_to_size(mask.shape)
 
 

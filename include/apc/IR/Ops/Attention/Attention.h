@@ -23,7 +23,7 @@ mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVect
 mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op);
 Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands);
 void localizeMultiHeadAttention(LocalOp &local);
-/// Of ONNX's own attention without caches, lengths of keys and bounded scores; false for other forms.
+/// Of ONNX's own attention without caches and lengths of keys; false for other forms.
 bool differentiateAttention(GradientBuilder &g);
 /// Of attention without caches whose queries, keys and values come apart; false for other forms.
 bool differentiateMultiHead(GradientBuilder &g);

@@ -224,9 +224,11 @@ def Apc_SoftmaxAttentionOp
   let differentiates = 1;
 }
 
-// Its gradients, from the same operands and what arrives: each takes the weights again.
+// Its gradients, from the same operands and what arrives: each takes the weights again. With `softcap` they are those of scores that are
+// bounded before the mask: softcap tanh(scale * queries keys / softcap).
 class Apc_SoftmaxAttentionGradient<string mnemonic, int which>
-    : Apc_ScoresOp<mnemonic, (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY)> {
+    : Apc_ScoresOp<mnemonic, (ins Apc_Tensor:$Q, Apc_Tensor:$K, Apc_Tensor:$V, Apc_Optional:$mask, Apc_Tensor:$dY),
+                   (ins OptionalAttr<F32Attr>:$softcap)> {
   let types = "T: float, T, T, float|bool, T";
   let results = (outs Apc_Tensor:$gradient);
   let inferBody = "{ return ::apc::inferAttentionGradient(getOperation(), " # which # ", types); }";

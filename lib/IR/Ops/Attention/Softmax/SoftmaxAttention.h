@@ -56,6 +56,10 @@ private:
     return keyHead * sizes.keys * sizes.headSize + (areTransposed ? d * sizes.keys + t : t * sizes.headSize + d);
   }
   double product(int64_t row, int64_t keyHead, int64_t t) const;
+  /// The scaled product, bounded by the cap where there is one.
+  double capped(int64_t row, int64_t keyHead, int64_t t) const;
+  /// The derivative of that for the scaled product.
+  double capSlope(int64_t row, int64_t keyHead, int64_t t) const;
   /// The scores of query `row`, in `weights`; those of padding are minus infinity.
   void score(int64_t row);
   /// The weights of query `row`.
@@ -72,7 +76,7 @@ private:
   const Tensor *v = nullptr, *mask, *arriving = nullptr, *result = nullptr, *logSum = nullptr;
   const ScoreSizes &sizes;
   llvm::SmallVector<int64_t, 4> scores;
-  double scale;
+  double scale, softcap;
   std::optional<double> fill;
   int64_t seen, held; ///< keys of the piece that are not padding
   bool areTransposed, nanIsZero;

@@ -32,8 +32,8 @@ RowAttention::RowAttention(mlir::Operation *op, Operands operands, const ScoreSi
     : places(attentionOperands(op)), q(*operands[AttentionOperands::Queries]), k(*operands[AttentionOperands::Keys]),
       v(known(operands, places.values)), mask(operands[places.mask]), arriving(known(operands, places.arriving)),
       result(known(operands, places.result)), logSum(known(operands, places.logSum)), sizes(sizes),
-      scores(sizes.scores()), scale(floatAttribute(op, "scale", 1)), seen(intAttribute(op, "seen", 1)),
-      held(keysHeld(op, operands, sizes.keys, places.numOperands)),
+      scores(sizes.scores()), scale(floatAttribute(op, "scale", 1)), softcap(floatAttribute(op, "softcap", 0)),
+      seen(intAttribute(op, "seen", 1)), held(keysHeld(op, operands, sizes.keys, places.numOperands)),
       areTransposed(intAttribute(op, "keys_transposed", 0) != 0), nanIsZero(intAttribute(op, "nan_is_zero", 0) != 0),
       weights(sizes.keys) {
   if (op->hasAttr("fill"))
@@ -73,9 +73,10 @@ void RowAttention::addGradient(int64_t row, unsigned which, Tensor &gradient) {
     auto t = static_cast<int64_t>(index);
     if (isOfMask)
       gradient.floats[broadcastIndex(mask->dims, scores, row * sizes.keys + t)] += slope;
+    double ofProduct = isOfMask ? 0 : scale * capSlope(row, keyHead, t) * slope;
     for (int64_t d = 0; !isOfMask && d < sizes.headSize; ++d) {
       int64_t query = row * sizes.headSize + d, key = keyAt(keyHead, t, d);
-      gradient.floats[isOfQueries ? query : key] += scale * slope * (isOfQueries ? k.floats[key] : q.floats[query]);
+      gradient.floats[isOfQueries ? query : key] += ofProduct * (isOfQueries ? k.floats[key] : q.floats[query]);
     }
   }
 }
@@ -87,11 +88,23 @@ double RowAttention::product(int64_t row, int64_t keyHead, int64_t t) const {
   return sum;
 }
 
+double RowAttention::capped(int64_t row, int64_t keyHead, int64_t t) const {
+  double scaled = scale * product(row, keyHead, t);
+  return softcap > 0 ? softcap * std::tanh(scaled / softcap) : scaled;
+}
+
+double RowAttention::capSlope(int64_t row, int64_t keyHead, int64_t t) const {
+  if (softcap <= 0)
+    return 1;
+  double share = capped(row, keyHead, t) / softcap;
+  return 1 - share * share;
+}
+
 void RowAttention::score(int64_t row) {
   int64_t keyHead = keyHeadOf(row);
   std::fill(weights.begin(), weights.end(), minusInfinity);
   for (int64_t t = 0; t < held; ++t)
-    weights[t] = masked(row * sizes.keys + t, scale * product(row, keyHead, t));
+    weights[t] = masked(row * sizes.keys + t, capped(row, keyHead, t));
 }
 
 void RowAttention::weigh(int64_t row) {

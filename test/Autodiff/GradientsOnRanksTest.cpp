@@ -229,6 +229,16 @@ TEST_CASE("Gradients of standard attention are the same on ranks, under masks to
                         "q_num_heads = 4 : i64, kv_num_heads = 2 : i64"));
 }
 
+TEST_CASE("Gradients of Fourier transforms and determinants are the same on ranks") {
+  std::string half = "onesided = 1 : i64", back = "inverse = 1 : i64";
+  checkOnRanks({"apc.dft", {"4x5x2x2xf64", "none", "[1] : 1xi64"}});
+  checkOnRanks({"apc.dft", {"4x2x6x1xf64", "[8] : 1xi64", "[2] : 1xi64"}, half});
+  checkOnRanks({"apc.dft", {"4x3x2x2xf64", "none", "[1] : 1xi64"}, half + ", " + back});
+  checkOnRanks({"apc.stft", {"4x9x1xf64", "[2] : 1xi64", "5xf64", "none"}});
+  checkOnRanks({"apc.stft", {"4x9x2xf64", "[2] : 1xi64", "3xf64", "[4] : 1xi64"}, "onesided = 0 : i64"});
+  checkOnRanks({"apc.det", {"4x2x3x3xf64"}});
+}
+
 TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are the same on ranks") {
   std::string groups = "groups = 2 : i64, activation = 1 : i64";
   checkOnRanks({"apc.group_norm", {"2x3x4xf64", "4xf64", "4xf64"}, groups});

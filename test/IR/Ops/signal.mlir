@@ -20,5 +20,7 @@ func.func @transforms(%real: tensor<3x10x4x1xf32>, %half: tensor<3x6x4x2xf32>, %
   %5 = "apc.stft"(%signal, %step, %none, %length) : (tensor<2x128x1xf32>, tensor<i64>, none, tensor<i64>) -> tensor<2x15x9x2xf32>
   // CHECK: apc.det: d0 w0 w1 -> d0 {d0=5, w0=3 !, w1=3 !} flops=2
   %6 = "apc.det"(%m) : (tensor<5x3x3xf32>) -> tensor<5xf32>
+  // CHECK: apc.cofactors: d0 w0 w1 -> d0 w0 w1 {d0=5, w0=3 !, w1=3 !} flops=6
+  %7 = "apc.cofactors"(%m) : (tensor<5x3x3xf32>) -> tensor<5x3x3xf32>
   return
 }

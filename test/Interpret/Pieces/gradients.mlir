@@ -196,3 +196,7 @@ func.func @capped_mask(%q: tensor<3x6x5x2xf32>, %k: tensor<3x3x4x2xf32>, %v: ten
   %0 = "apc.softmax_attention_mask_grad"(%q, %k, %v, %mask, %dy) {softcap = 0.75 : f32} : (tensor<3x6x5x2xf32>, tensor<3x3x4x2xf32>, tensor<3x3x4x3xf32>, tensor<6x1x4xf32>, tensor<3x6x5x3xf32>) -> tensor<6x1x4xf32>
   return %0 : tensor<6x1x4xf32>
 }
+func.func @cofactors(%x: tensor<5x4x3x3xf32>) -> tensor<5x4x3x3xf32> {
+  %0 = "apc.cofactors"(%x) : (tensor<5x4x3x3xf32>) -> tensor<5x4x3x3xf32>
+  return %0 : tensor<5x4x3x3xf32>
+}

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <numeric>
 
 namespace apc {
 
@@ -111,19 +112,82 @@ double determinant(std::vector<double> matrix, int64_t size) {
   return result;
 }
 
+/// A matrix brought to the form [1, v; 0, d] by row operations `rows` and exchanges of columns: column j of the form is
+/// column `order[j]`. `scale` is the determinant of the way back.
+struct Reduced {
+  std::vector<double> matrix, rows;
+  std::vector<int64_t> order;
+  double scale = 1;
+};
+
+/// The row and the column of the greatest element from row and column `step` on.
+std::pair<int64_t, int64_t> greatestFrom(llvm::ArrayRef<double> matrix, int64_t size, int64_t step) {
+  std::pair<int64_t, int64_t> at = {step, step};
+  for (int64_t row = step; row < size; ++row)
+    for (int64_t column = step; column < size; ++column)
+      if (std::fabs(matrix[row * size + column]) > std::fabs(matrix[at.first * size + at.second]))
+        at = {row, column};
+  return at;
+}
+
+/// Gauss and Jordan's elimination of all columns but the last, with the greatest element left as pivot; none where all
+/// that are left are 0, so that all cofactors are.
+std::optional<Reduced> reduce(std::vector<double> matrix, int64_t size) {
+  Reduced r{std::move(matrix), std::vector<double>(size * size, 0), std::vector<int64_t>(size), 1};
+  std::iota(r.order.begin(), r.order.end(), 0);
+  for (int64_t i = 0; i < size; ++i)
+    r.rows[i * size + i] = 1;
+  for (int64_t step = 0; step + 1 < size; ++step) {
+    auto [row, column] = greatestFrom(r.matrix, size, step);
+    double head = r.matrix[row * size + column];
+    if (head == 0)
+      return std::nullopt;
+    r.scale *= (row == step) == (column == step) ? head : -head;
+    std::swap(r.order[step], r.order[column]);
+    for (int64_t i = 0; i < size; ++i)
+      std::swap(r.matrix[i * size + step], r.matrix[i * size + column]);
+    for (std::vector<double> *side : {&r.matrix, &r.rows})
+      for (int64_t j = 0; j < size; ++j) {
+        std::swap((*side)[step * size + j], (*side)[row * size + j]);
+        (*side)[step * size + j] /= head;
+      }
+    for (int64_t i = 0; i < size; ++i) {
+      double factor = i == step ? 0 : r.matrix[i * size + step];
+      for (int64_t j = 0; factor != 0 && j < size; ++j) {
+        r.matrix[i * size + j] -= factor * r.matrix[step * size + j];
+        r.rows[i * size + j] -= factor * r.rows[step * size + j];
+      }
+    }
+  }
+  return r;
+}
+
+/// Those of a product are the product of those of its factors; those of [1, v; 0, d] are [d, 0; -v', 1].
+void writeCofactors(const double *matrix, int64_t size, double *result) {
+  auto reduced = reduce({matrix, matrix + size * size}, size);
+  if (!reduced)
+    return;
+  int64_t last = size - 1;
+  double rest = reduced->matrix[last * size + last];
+  const double *ofLast = reduced->rows.data() + last * size;
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t j = 0; j < last; ++j)
+      result[i * size + reduced->order[j]] =
+          reduced->scale * (rest * reduced->rows[j * size + i] - reduced->matrix[j * size + last] * ofLast[i]);
+    result[i * size + reduced->order[last]] = reduced->scale * ofLast[i];
+  }
+}
+
 } // namespace
 
 Evaluated DFTOp::evaluate(Operands operands) {
-  auto dim = transformedDim(*this);
-  if (!operands[0] || mlir::failed(dim) || (!isAbsent(getDftLength()) && !operands[1]))
+  auto dft = readDft(*this);
+  if (!operands[0] || mlir::failed(dft) || (!isAbsent(getDftLength()) && !operands[1]))
     return std::nullopt;
   Tensor data = *operands[0], result = zeros(getOutput().getType());
-  LinesOfPoints from(data, *dim), to(result, *dim);
+  LinesOfPoints from(data, dft->dim), to(result, dft->dim);
   bool inverse = getInverse() != 0, half = getOnesided() != 0;
-  // The half spectrum of 10 points has 6; backwards, `dft_length` is the number of points.
-  int64_t length = inverse || !half ? to.length : from.length;
-  if (operands.size() > 1 && operands[1])
-    length = operands[1]->ints[0];
+  int64_t length = dft->length;
   int64_t known = inverse && half ? length / 2 + 1 : length;
   int64_t lines = to.length == 0 ? 0 : result.numElements() / (to.length * to.parts);
   for (int64_t line = 0; line < lines; ++line) {
@@ -175,6 +239,16 @@ Evaluated DetOp::evaluate(Operands operands) {
     auto begin = operands[0]->floats.begin() + static_cast<int64_t>(i) * size * size;
     value = determinant({begin, begin + size * size}, size);
   }
+  return evaluatedAs(std::move(result));
+}
+
+Evaluated CofactorsOp::evaluate(Operands operands) {
+  if (!operands[0])
+    return std::nullopt;
+  Tensor result = zeros(getY().getType());
+  int64_t size = operands[0]->dims.back(), area = size * size;
+  for (int64_t at = 0, count = result.numElements(); at < count; at += area)
+    writeCofactors(operands[0]->floats.data() + at, size, result.floats.data() + at);
   return evaluatedAs(std::move(result));
 }
 

@@ -35,12 +35,7 @@ FactorRule withFlops(RuleBuilder &layout, double flops) {
 
 double numElements(mlir::Value value) { return double(shapeOf(value)->numElements()); }
 
-struct Dft {
-  unsigned dim = 0;
-  int64_t length = 1; ///< points of the transform
-  int64_t output = 1; ///< points of the result
-  int64_t parts = 2;  ///< 1 real, 2 complex
-};
+} // namespace
 
 mlir::FailureOr<Dft> readDft(mlir::Operation *op) {
   auto dft = llvm::cast<DFTOp>(op);
@@ -74,10 +69,6 @@ mlir::FailureOr<Dft> readDft(mlir::Operation *op) {
   return Dft{*dim, *length, half && !inverse ? *length / 2 + 1 : *length, half && inverse ? 1 : 2};
 }
 
-struct Stft {
-  int64_t frames = 1, length = 1, bins = 1;
-};
-
 mlir::FailureOr<Stft> readStft(mlir::Operation *op) {
   auto stft = llvm::cast<STFTOp>(op);
   llvm::ArrayRef<int64_t> signal = dimsOf(stft.getSignal());
@@ -96,10 +87,8 @@ mlir::FailureOr<Stft> readStft(mlir::Operation *op) {
     return mlir::failure();
   if (*length < 1 || *length > signal[1])
     return op->emitOpError() << "needs a window or a frame length of 1 to " << signal[1] << " points", mlir::failure();
-  return Stft{(signal[1] - *length) / *step + 1, *length, stft.getOnesided() ? *length / 2 + 1 : *length};
+  return Stft{(signal[1] - *length) / *step + 1, *length, stft.getOnesided() ? *length / 2 + 1 : *length, *step};
 }
-
-} // namespace
 
 mlir::LogicalResult inferDft(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
   auto dft = readDft(op);
@@ -131,11 +120,6 @@ mlir::FailureOr<FactorRule> ruleDft(mlir::Operation *op) {
   return withFlops(layout, transforms * transformFlops(double(dft->length)));
 }
 
-mlir::FailureOr<unsigned> transformedDim(mlir::Operation *op) {
-  auto dft = readDft(op);
-  return mlir::failed(dft) ? mlir::FailureOr<unsigned>() : dft->dim;
-}
-
 mlir::LogicalResult inferStft(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
   auto stft = readStft(op);
   if (mlir::failed(stft))
@@ -158,25 +142,50 @@ mlir::FailureOr<FactorRule> ruleStft(mlir::Operation *op) {
   return withFlops(layout, double(signal[0]) * double(stft->frames) * transformFlops(double(stft->length)));
 }
 
-mlir::LogicalResult inferDet(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+namespace {
+
+mlir::LogicalResult checkSquare(mlir::Operation *op) {
   llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(0));
-  if (dims.size() < 2 || dims.back() != dims[dims.size() - 2])
-    return op->emitOpError() << "operand 'X' has shape " << printDims(dims)
-                             << "; at least 2 dims are needed, the last two equal";
-  return addType(op, dims.drop_back(2), operandElement(op, 0), types);
+  if (dims.size() >= 2 && dims.back() == dims[dims.size() - 2])
+    return mlir::success();
+  return op->emitOpError() << "operand 'X' has shape " << printDims(dims)
+                           << "; at least 2 dims are needed, the last two equal";
 }
 
-mlir::FailureOr<FactorRule> ruleDet(mlir::Operation *op) {
+/// The result is a number, or a matrix, for each matrix [m, m], by `flops` m^3 FLOPs.
+FactorRule ruleOfMatrices(mlir::Operation *op, double flops, bool givesMatrices) {
   RuleBuilder layout(op);
   llvm::ArrayRef<int64_t> dims = dimsOf(op->getOperand(0));
   llvm::SmallVector<DimFactors, 4> data;
   for (int64_t size : dims.drop_back(2))
     data.push_back(layout.parallel(size));
-  layout.setResult(0, data);
+  if (!givesMatrices)
+    layout.setResult(0, data);
   data.push_back(layout.whole(dims.back()));
   data.push_back(layout.whole(dims.back()));
   layout.setOperand(0, data);
-  return withFlops(layout, 2.0 / 3.0 * numElements(op->getOperand(0)) * double(dims.back()));
+  if (givesMatrices)
+    layout.setResult(0, data);
+  return withFlops(layout, flops * numElements(op->getOperand(0)) * double(dims.back()));
 }
+
+} // namespace
+
+mlir::LogicalResult inferDet(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  if (mlir::failed(checkSquare(op)))
+    return mlir::failure();
+  return addType(op, dimsOf(op->getOperand(0)).drop_back(2), operandElement(op, 0), types);
+}
+
+mlir::FailureOr<FactorRule> ruleDet(mlir::Operation *op) {
+  return ruleOfMatrices(op, 2.0 / 3.0, /*givesMatrices=*/false);
+}
+
+mlir::LogicalResult inferCofactors(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
+  types.push_back(op->getOperand(0).getType());
+  return checkSquare(op);
+}
+
+mlir::FailureOr<FactorRule> ruleCofactors(mlir::Operation *op) { return ruleOfMatrices(op, 2, /*givesMatrices=*/true); }
 
 } // namespace apc

@@ -31,3 +31,13 @@ def stft(signal, frame_step: ints, window, frame_length: ints, dims):
 
 
 def det(X): return torch.linalg.det(X)
+
+
+def cofactors(X):
+    """Of singular matrices, too: those of the singular values are products of the others."""
+    U, S, V = torch.linalg.svd(precise(X))
+    ones = torch.ones_like(S[..., :1])
+    before = torch.cat([ones, S[..., :-1]], -1).cumprod(-1)
+    behind = torch.cat([ones, S.flip(-1)[..., :-1]], -1).cumprod(-1).flip(-1)
+    sign = (torch.linalg.det(U) * torch.linalg.det(V))[..., None, None]
+    return (sign * torch.matmul(U * (before * behind).unsqueeze(-2), V)).to(X.dtype)

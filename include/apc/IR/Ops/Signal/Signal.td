@@ -5,6 +5,7 @@ class Apc_Signal<string mnemonic, list<string> onnx, string function> : Apc_Op<m
   let inferBody = "{ return ::apc::infer" # function # "(getOperation(), types); }";
   let ruleBody = "{ return ::apc::rule" # function # "(getOperation()); }";
   let evaluates = 1;
+  let differentiates = 1;
 }
 
 def Apc_DFTOp : Apc_Signal<"dft", ["DFT"], "Dft"> {
@@ -29,4 +30,13 @@ def Apc_DetOp : Apc_Signal<"det", ["Det"], "Det"> {
   let arguments = (ins Apc_Tensor:$X);
   let types = "float";
   let results = (outs Apc_Tensor:$Y);
+}
+
+// The gradient of `det`, also of singular matrices.
+def Apc_CofactorsOp : Apc_Signal<"cofactors", [], "Cofactors"> {
+  let summary = "The determinant without row i and column j of each square matrix [..., m, m], with the sign of i + j";
+  let arguments = (ins Apc_Tensor:$X);
+  let types = "float";
+  let results = (outs Apc_Tensor:$Y);
+  let differentiates = 0;
 }

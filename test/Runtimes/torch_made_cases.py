@@ -268,6 +268,12 @@ GRADIENTS = [gradient(op, floats(3, 5)) for op in ["Erf", "HardSigmoid", "HardSw
     gradient("RotaryEmbedding", floats(2, 4, 3, 6), whole(0, 8, 2, 3), floats(8, 3), floats(8, 3), **MICROSOFT),
     gradient("SkipLayerNormalization", floats(2, 3, 4), floats(2, 3, 4), floats(4), floats(4), of=(0, 1, 2, 3),
              **MICROSOFT),
+    gradient("Attention", floats(2, 4, 3, 6), floats(2, 2, 5, 6), floats(2, 2, 5, 4), floats(4, 3, 5), of=(0, 1, 2, 3),
+             name="attention-capped", opset=23, softcap=0.75, is_causal=1),
+    gradient("DFT", floats(2, 6, 3, 1), None, scalar(1, numpy.int64), constants=(2,), opset=20, onesided=1),
+    gradient("DFT", floats(2, 4, 2), name="dft-inverse", opset=20, inverse=1),
+    gradient("STFT", floats(2, 20, 1), scalar(3, numpy.int64), floats(8), of=(0, 2), constants=(1,)),
+    gradient("Det", floats(3, 4, 4)), gradient("Det", numpy.ones((2, 2, 2), numpy.float32), name="det-singular"),
 ]
 
 

@@ -89,6 +89,11 @@ OpCase multiHead(std::vector<std::string> operands, const std::string &attribute
   return {"apc.multi_head_attention", std::move(operands), "num_heads = 2 : i64" + attributes};
 }
 
+std::vector<std::string> filledUp(std::vector<std::string> operands, size_t count) {
+  operands.resize(count, "none");
+  return operands;
+}
+
 /// Four heads of two elements and two key heads on three positions.
 OpCase groupQuery(const std::vector<std::string> &first, std::vector<std::string> behind,
                   const std::string &attributes) {
@@ -109,6 +114,27 @@ TEST_CASE("Multi-head attention reverses, with bias, added masks and causal mask
                            ", unidirectional = 1 : i64"));
   checkGradients(multiHead({"2x3x4xf64", "2x2x5x2xf64", "2x2x5x3xf64", "14xf64"}, ""));
   CHECK(isRefused(multiHead({"2x3x2x3x2xf64"}, "")));
+}
+
+TEST_CASE("Multi-head attention reverses under masks of padding: lengths, first positions, tables") {
+  for (const char *mask : {"[2, 5] : 2xi32", "[3, 5, 1, 0] : 4xi32", "[2, 5, 0, 3, 6, 0, 2, 7] : 8xi32",
+                           "[[1, 1, 0, 1, 0], [0, 1, 1, 1, 1]] : 2x5xi32", "[[1, 0, 1, 1, 1]] : 1x5xi32",
+                           "[[[1, 1, 0, 1, 0], [0, 1, 1, 1, 1], [1, 0, 0, 0, 1]]] : 1x3x5xi32"})
+    checkGradients(multiHead({"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "none", mask, "1x2x3x5xf64"},
+                             ", mask_filter_value = -1.5 : f32"));
+  CHECK(isRefused(multiHead({"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "none", "1x1x6x6xi32 below 2"}, "")));
+}
+
+TEST_CASE("Attention with a projection reverses, of parts alike or not, with bias and masks") {
+  auto projected = [](std::vector<std::string> operands, const std::string &attributes) {
+    return OpCase{"apc.projected_attention", filledUp(std::move(operands), 7), "num_heads = 2 : i64" + attributes};
+  };
+  checkGradients(projected({"2x3x5xf64", "5x12xf64"}, ""));
+  checkGradients(projected({"2x3x5xf64", "5x12xf64", "12xf64"}, ", unidirectional = 1 : i64, scale = 0.25 : f32"));
+  checkGradients(projected({"2x3x5xf64", "5x14xf64", "14xf64", "[2, 3] : 2xi32", "none", "1x2x3x3xf64"},
+                           ", qkv_hidden_sizes = array<i64: 4, 4, 6>"));
+  CHECK(isRefused(projected({"2x3x5xf64", "5x12xf64", "12xf64", "none", "2x2x2x4x2xf64"}, "")));
+  CHECK(isRefused(projected({"2x3x5xf64", "5x12xf64"}, ", do_rotary = 1 : i64")));
 }
 
 TEST_CASE("Group query attention reverses, rotated, in a window, packed, with added masks") {

@@ -239,6 +239,39 @@ TEST_CASE("Gradients of Fourier transforms and determinants are the same on rank
   checkOnRanks({"apc.det", {"4x2x3x3xf64"}});
 }
 
+TEST_CASE("Gradients of projected attention and masks of padding are the same on ranks") {
+  checkOnRanks(filledUp("apc.projected_attention",
+                        {"2x3x4xf64", "4x12xf64", "12xf64", "[2, 3] : 2xi32", "none", "1x2x3x3xf64"}, 7,
+                        "num_heads = 2 : i64, unidirectional = 1 : i64"));
+  checkOnRanks(filledUp("apc.multi_head_attention",
+                        {"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "14xf64", "[[1, 1, 0, 1, 0]] : 1x5xi32"}, 10,
+                        "num_heads = 2 : i64"));
+}
+
+TEST_CASE("Gradients of states that pass along the positions are the same on ranks") {
+  std::string heads = "q_num_heads = 4 : i64, kv_num_heads = 2 : i64";
+  checkOnRanks({"apc.linear_attention",
+                {"2x3x8xf64", "2x3x4xf64", "2x3x6xf64", "2x2x2x3xf64", "2x3x2xf64 in -0.9 0", "2x3x1xf64"},
+                heads,
+                2});
+  checkOnRanks({"apc.linear_attention",
+                {"2x3x2xf64", "2x3x4xf64", "2x3x6xf64", "none", "2x3x4xf64 in -0.9 0", "none"},
+                "q_num_heads = 1 : i64, kv_num_heads = 2 : i64, update_rule = \"gated\"",
+                2});
+  checkOnRanks(
+      {"apc.causal_conv_with_state", {"2x4x5xf64", "4x1x3xf64", "4xf64", "2x4x2xf64"}, "activation = \"silu\"", 2});
+}
+
+TEST_CASE("Gradients of mixtures of experts are the same on ranks") {
+  std::string routes = "k = 2 : i64, normalize_routing_weights = 1 : i64";
+  checkOnRanks(filledUp("apc.moe", {"4x4xf64", "4x4xf64", "4x6x4xf64", "4x6xf64", "4x4x6xf64", "4x4xf64"}, 8, routes));
+  checkOnRanks(filledUp("apc.moe", {"2x2x4xf64", "4x2xf64", "2x12x4xf64", "2x12xf64", "2x4x6xf64"}, 8,
+                        routes + ", activation_type = \"swiglu\", swiglu_fusion = 1 : i64"));
+  checkOnRanks({"apc.moe",
+                {"4x4xf64", "4x2xf64", "2x4x6xf64", "none", "2x6x4xf64", "none", "2x4x6xf64", "2x6xf64"},
+                "activation_type = \"silu\""});
+}
+
 TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are the same on ranks") {
   std::string groups = "groups = 2 : i64, activation = 1 : i64";
   checkOnRanks({"apc.group_norm", {"2x3x4xf64", "4xf64", "4xf64"}, groups});

@@ -200,3 +200,7 @@ func.func @cofactors(%x: tensor<5x4x3x3xf32>) -> tensor<5x4x3x3xf32> {
   %0 = "apc.cofactors"(%x) : (tensor<5x4x3x3xf32>) -> tensor<5x4x3x3xf32>
   return %0 : tensor<5x4x3x3xf32>
 }
+func.func @linear_attention(%q: tensor<2x3x5x2x4xf32>, %k: tensor<2x3x5x2x4xf32>, %v: tensor<2x3x5x2x3xf32>, %s: tensor<2x5x2x4x3xf32>, %d: tensor<2x3x5x2x4xf32>, %b: tensor<2x3x5x2x1xf32>, %dy: tensor<2x3x5x2x3xf32>, %ds: tensor<2x5x2x4x3xf32>) -> (tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>) {
+  %0:6 = "apc.linear_attention_grad"(%q, %k, %v, %s, %d, %b, %dy, %ds) {delta = 1 : i64, scale = 0.5 : f32} : (tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>) -> (tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>)
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5 : tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>
+}

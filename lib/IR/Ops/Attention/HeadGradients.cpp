@@ -1,17 +1,24 @@
 // Attention of heads built again from softmax attention, whose gradients are ops.
 #include "HeadGradients.h"
 
+#include "Kernels.h"
 #include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 namespace apc {
 
 using mlir::Value;
+
+double scaleOfHeads(mlir::Operation *op, int64_t headSize) {
+  double given = floatAttribute(op, "scale", 0);
+  return given == 0 ? 1 / std::sqrt(static_cast<double>(headSize)) : given;
+}
 
 Value splitIntoHeads(GradientBuilder &g, Value flat, int64_t heads) {
   llvm::ArrayRef<int64_t> dims = dimsOf(flat);
@@ -27,14 +34,15 @@ Value joinFromHeads(GradientBuilder &g, Value apart) {
   return g.make<ReshapeOp>({turned, g.integers(flat)}, g.attribute("allowzero", 1));
 }
 
+static Value positionsUpTo(GradientBuilder &g, int64_t count) {
+  std::vector<int64_t> list(count);
+  std::iota(list.begin(), list.end(), 0);
+  return g.integers(list);
+}
+
 Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window) {
-  auto positions = [&](int64_t count) {
-    std::vector<int64_t> list(count);
-    std::iota(list.begin(), list.end(), 0);
-    return g.integers(list);
-  };
-  Value key = positions(keys);
-  Value query = g.make<ReshapeOp>({positions(queries), g.integers({queries, 1})}, g.attribute("allowzero", 1));
+  Value key = positionsUpTo(g, keys);
+  Value query = g.make<ReshapeOp>({positionsUpTo(g, queries), g.integers({queries, 1})}, g.attribute("allowzero", 1));
   Value seen = g.make<LessOrEqualOp>({key, query});
   if (window <= 0)
     return seen;
@@ -45,6 +53,46 @@ Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t wind
 Value lastSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end) {
   auto last = static_cast<int64_t>(dimsOf(value).size()) - 1;
   return g.make<SliceOp>({value, g.integers({begin}), g.integers({end}), g.integers({last}), g.absent()});
+}
+
+/// The keys [b, 1, 1, t] that are padding by lengths, or by lengths and first positions.
+static Value paddingByLengths(GradientBuilder &g, Value mask, int64_t batch, int64_t keys) {
+  auto column = [&](int64_t begin) {
+    Value part = dimsOf(mask)[0] == batch ? mask : lastSlice(g, mask, begin, begin + batch);
+    return g.make<ReshapeOp>({part, g.integers({batch, 1, 1, 1})}, g.attribute("allowzero", 1));
+  };
+  Value places = g.castTo(positionsUpTo(g, keys), mask), padding = g.make<GreaterOrEqualOp>({places, column(0)});
+  if (dimsOf(mask)[0] != 2 * batch)
+    return padding;
+  Value before = g.make<LessOp>({places, column(batch)});
+  return g.make<OrOp>({padding, before});
+}
+
+Value paddingBias(GradientBuilder &g, Value mask, const HeadValues &heads, double filter) {
+  int64_t batch = dimsOf(heads.queries)[0], queries = dimsOf(heads.queries)[2], keys = dimsOf(heads.keys)[2];
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(mask));
+  Value padding;
+  if (dims.size() == 1) {
+    padding = paddingByLengths(g, mask, batch, keys);
+  } else {
+    bool isWhole = dims.back() == keys && (dims.size() == 2 || dims[dims.size() - 2] == queries);
+    if (!isWhole)
+      return {};
+    if (dims.size() < 4)
+      dims.insert(dims.begin() + 1, 4 - dims.size(), 1);
+    Value table = g.make<ReshapeOp>({mask, g.integers(dims)}, g.attribute("allowzero", 1));
+    padding = g.make<EqualOp>({table, g.scalar(0, mask)});
+  }
+  return g.make<WhereOp>({padding, g.scalar(filter, heads.queries), g.scalar(0, heads.queries)});
+}
+
+bool addPadding(GradientBuilder &g, Value mask, HeadValues &heads, double filter) {
+  if (isAbsent(mask))
+    return true;
+  Value bias = paddingBias(g, mask, heads, filter);
+  if (bias)
+    heads.bias = heads.bias ? g.add(heads.bias, bias) : bias;
+  return !!bias;
 }
 
 bool arrivesAtFirstOnly(GradientBuilder &g) {

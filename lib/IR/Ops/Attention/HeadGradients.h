@@ -15,6 +15,9 @@ struct HeadValues {
   bool mayHideAll = false; ///< a query may see no key: its result is 0, and its gradients are
 };
 
+/// The attribute `scale`; one over the root of the size of heads where it is 0 or not given.
+double scaleOfHeads(mlir::Operation *op, int64_t headSize);
+
 /// Which gradients are asked for.
 struct WantedHeads {
   bool queries, keys, values, bias;
@@ -31,6 +34,12 @@ mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_
 
 /// Elements `begin` to `end` of the last dim.
 mlir::Value lastSlice(GradientBuilder &g, mlir::Value value, int64_t begin, int64_t end);
+
+/// What com.microsoft's masks (`checkPaddingMask`) add to the scores of `heads`: `filter` to those of keys that are
+/// padding, broadcast to [b, heads, s, t]; null for tables of other sizes than all queries and keys.
+mlir::Value paddingBias(GradientBuilder &g, mlir::Value mask, const HeadValues &heads, double filter);
+/// Adds that to the bias of `heads` where there is a mask; false where it is of none of these forms.
+bool addPadding(GradientBuilder &g, mlir::Value mask, HeadValues &heads, double filter);
 
 /// True when a gradient arrives at the first result and at no other.
 bool arrivesAtFirstOnly(GradientBuilder &g);

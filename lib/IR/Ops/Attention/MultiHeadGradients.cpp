@@ -15,12 +15,6 @@ namespace apc {
 
 namespace {
 
-double scaleOf(mlir::Operation *op, int64_t headSize) {
-  auto scale = op->getAttrOfType<mlir::FloatAttr>("scale");
-  double given = scale ? scale.getValueAsDouble() : 0;
-  return given == 0 ? 1 / std::sqrt(static_cast<double>(headSize)) : given;
-}
-
 /// A cache of no positions is none.
 bool isEmpty(mlir::Value past) { return isAbsent(past) || dimsOf(past)[2] == 0; }
 
@@ -33,15 +27,18 @@ public:
 
   bool isTrained() const {
     bool isApart = packing == Packing::None || packing == Packing::Transposed;
-    return isApart && isEmpty(g.operand(which.pastKey)) && isAbsent(g.operand(which.paddingMask)) &&
-           isAbsent(g.operand(which.indirection)) && arrivesAtFirstOnly(g);
+    return isApart && isEmpty(g.operand(which.pastKey)) && isAbsent(g.operand(which.indirection)) &&
+           arrivesAtFirstOnly(g);
   }
 
-  void give() {
+  /// False for masks of other sizes.
+  bool give() {
     HeadValues forward = {headsOf(which.query), headsOf(which.key), headsOf(which.value)};
-    forward.scale = scaleOf(op, hidden / heads);
+    forward.scale = scaleOfHeads(op, hidden / heads);
     if (mlir::Value bias = g.operand(which.attentionBias); !isAbsent(bias))
       forward.bias = bias;
+    if (!addPadding(g, g.operand(which.paddingMask), forward, floatAttribute(op, "mask_filter_value", -10000)))
+      return false;
     if (intAttribute(op, "unidirectional", 0) != 0)
       forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0);
     mlir::Value arriving = splitIntoHeads(g, g.incoming(), heads);
@@ -53,9 +50,10 @@ public:
     giveHeads(which.key, gradients.keys);
     giveHeads(which.value, gradients.values);
     if (gradients.bias)
-      g.give(which.attentionBias, gradients.bias);
+      g.give(which.attentionBias, g.sumTo(gradients.bias, g.operand(which.attentionBias)));
     if (g.wants(which.bias))
       g.give(which.bias, g.make<ConcatOp>(biasParts, g.attribute("axis", int64_t(0))));
+    return true;
   }
 
 private:
@@ -117,7 +115,7 @@ public:
 
   void give() {
     HeadValues forward = {headsOf(Query), headsOf(Key), headsOf(Value)};
-    forward.scale = scaleOf(op, size);
+    forward.scale = scaleOfHeads(op, size);
     forward.softcap = floatAttribute(op, "softcap", 0);
     int64_t positions = dimsOf(forward.queries)[2];
     forward.seen = causalMask(g, positions, positions, op.getLocalWindowSize());
@@ -194,10 +192,7 @@ bool differentiateMultiHead(GradientBuilder &g) {
   if (dimsOf(g.operand(0)).size() != 3)
     return false;
   MultiHead attention(g);
-  if (!attention.isTrained())
-    return false;
-  attention.give();
-  return true;
+  return attention.isTrained() && attention.give();
 }
 
 bool GroupQueryAttentionOp::differentiate(GradientBuilder &g) {

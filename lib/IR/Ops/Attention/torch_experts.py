@@ -158,6 +158,34 @@ def linear_attention(query, key, value, past_state, decay, beta, kv_num_heads, q
     return join_heads(torch.stack(steps, 2)).to(query.dtype), state.to(dtype)
 
 
+def linear_attention_grad(query, key, value, past_state, decay, beta, dY, dState, delta, scale):
+    """By going back through the positions, for heads [b, t, key heads, heads of one, size] that share nothing."""
+    if past_state is None:
+        past_state = key.new_zeros(key.shape[:1] + key.shape[2:] + value.shape[-1:])
+    with torch.enable_grad():
+        given = [None if one is None else one.detach().clone().requires_grad_()
+                 for one in (query, key, value, past_state, decay, beta)]
+        Q, K, V, state, rate, gate = given
+        steps = []
+        for position in range(K.shape[1]):
+            k, v = K[:, position], V[:, position]
+            if rate is not None:
+                state = state * rate[:, position].exp().unsqueeze(-1)
+            if delta:
+                v = v - torch.matmul(k.unsqueeze(-2), state).squeeze(-2)
+                v = v if gate is None else v * gate[:, position]
+            state = state + k.unsqueeze(-1) * v.unsqueeze(-2)
+            steps.append(scale * torch.matmul(Q[:, position].unsqueeze(-2), state).squeeze(-2))
+        pairs = [(one, arriving.to(one.dtype)) for one, arriving in ((torch.stack(steps, 1), dY), (state, dState))
+                 if arriving is not None]
+        leaves = [one for one in given if one is not None]
+        found = iter(torch.autograd.grad([one for one, _ in pairs], leaves, [arriving for _, arriving in pairs],
+                                         allow_unused=True))
+    gradients = [None if one is None else next(found) for one in given]
+    return tuple(torch.zeros_like(one) if one is not None and gradient is None else gradient
+                 for one, gradient in zip(given, gradients))
+
+
 def causal_conv_with_state(input, weight, bias, past_state, activation, dilation):
     kept = (weight.shape[2] - 1) * dilation
     x = F.pad(input, (kept, 0)) if past_state is None else torch.cat([past_state, input], 2)

@@ -25,7 +25,8 @@ Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands);
 void localizeMultiHeadAttention(LocalOp &local);
 /// Of ONNX's own attention without caches and lengths of keys; false for other forms.
 bool differentiateAttention(GradientBuilder &g);
-/// Of attention without caches whose queries, keys and values come apart; false for other forms.
+/// Of attention without caches whose queries, keys and values come apart, and whose masks of padding are lengths or
+/// have all queries and keys; false for other forms.
 bool differentiateMultiHead(GradientBuilder &g);
 
 /// `b h s !d, !m !r, !m !r, b s -> b h s !d`, or with heads and sizes in one dim `(h d)`; 4 FLOPs for each element.

@@ -102,6 +102,7 @@ def Apc_ProjectedAttentionOp
                        OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<I64Attr, "0">:$unidirectional,
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
   let types = "T: float, T, T, i32, T, T, i32";
+  let differentiates = 1;
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present);
 }
 
@@ -137,7 +138,22 @@ def Apc_LinearAttentionOp
                        I64Attr:$q_num_heads, OptionalAttr<F32Attr>:$scale,
                        DefaultValuedAttr<StrAttr, "\"gated_delta\"">:$update_rule);
   let types = "T: float, T, T, S: float, T, T";
+  let differentiates = 1;
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+}
+
+// The backward pass of linear attention through the positions, from the operands and what arrives: it makes the states again. Operands are
+// [b, t, key heads, heads of one, size], states [b, key heads, heads of one, d, e]; each head has a query, a key, a value and gates of its
+// own, so that nothing is summed over heads.
+def Apc_LinearAttentionGradOp : Apc_AttentionLike<"linear_attention_grad", []> {
+  let summary = "Gradients of linear_attention for all its operands, head by head";
+  let arguments = (ins Apc_Tensor:$query, Apc_Tensor:$key, Apc_Tensor:$value, Apc_Optional:$past_state,
+                       Apc_Optional:$decay, Apc_Optional:$beta, Apc_Optional:$dY, Apc_Optional:$dState,
+                       DefaultValuedAttr<I64Attr, "0">:$delta, DefaultValuedAttr<F32Attr, "1.0f">:$scale);
+  let types = "T: float, T, T, S: float, T, T, T, S";
+  let results = (outs Apc_Tensor:$query_gradient, Apc_Tensor:$key_gradient, Apc_Tensor:$value_gradient,
+                      Apc_Tensor:$state_gradient, Apc_Optional:$decay_gradient, Apc_Optional:$beta_gradient);
+  let localizes = 0;
 }
 
 def Apc_CausalConvWithStateOp
@@ -148,6 +164,7 @@ def Apc_CausalConvWithStateOp
                        DefaultValuedAttr<I64Attr, "1">:$dilation, DefaultValuedAttr<I64Attr, "1">:$ndim);
   let types = "T: float, T, T, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_state);
+  let differentiates = 1;
   let localizes = 0;
 }
 
@@ -181,6 +198,7 @@ def Apc_MoEOp : Apc_AttentionLike<"moe", ["com.microsoft.MoE"]> {
                        DefaultValuedAttr<I64Attr, "0">:$swiglu_fusion, OptionalAttr<F32Attr>:$swiglu_limit,
                        DefaultValuedAttr<I64Attr, "0">:$use_sparse_mixer, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
   let types = "T: float, T, T, T, T, T, T, T";
+  let differentiates = 1;
   let results = (outs Apc_Tensor:$output);
 }
 

@@ -1,7 +1,7 @@
 // Mixtures of experts in one operator: com.microsoft's MoE and QMoE.
 #include "apc/IR/Ops/Attention/Attention.h"
 
-#include "../Attributes.h"
+#include "../../Attributes.h"
 #include "Experts.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/IR/RuleBuilder.h"

@@ -1,24 +1,15 @@
 // Operators that carry a state of fixed size along the positions: linear attention and causal convolution.
 #include "apc/IR/Ops/Attention/Attention.h"
 
-#include "../Attributes.h"
-#include "../Elementwise/Activation.h"
-#include "Kernels.h"
+#include "../../Attributes.h"
+#include "../../Elementwise/Activation.h"
+#include "../Kernels.h"
+#include "States.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include <cmath>
 
 namespace apc {
-
-namespace {
-
-enum LinearOperand : unsigned { Query, Key, Value, PastState, Decay, Beta };
-
-/// Heads come in `shared` groups: the greater number of heads is a multiple of the smaller.
-struct LinearSizes {
-  int64_t batch = 1, positions = 1, queryHeads = 1, keyHeads = 1, keySize = 1, valueSize = 1;
-  int64_t resultHeads() const { return std::max(queryHeads, keyHeads); }
-};
 
 mlir::FailureOr<LinearSizes> readLinear(LinearAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})) ||
@@ -47,6 +38,13 @@ mlir::FailureOr<LinearSizes> readLinear(LinearAttentionOp op) {
   return sizes;
 }
 
+double linearScale(mlir::Operation *op, const LinearSizes &sizes) {
+  double scale = floatAttribute(op, "scale", 0);
+  return scale == 0 ? 1 / std::sqrt(static_cast<double>(sizes.keySize)) : scale;
+}
+
+namespace {
+
 mlir::Type stateElement(mlir::Operation *op) {
   return operandElement(op, isAbsent(op->getOperand(PastState)) ? Query : PastState);
 }
@@ -64,9 +62,7 @@ DimFactors gateFactors(FactorRuleBuilder &builder, mlir::Value gate, const Linea
   return found == sizes.keyHeads * sizes.keySize ? all : DimFactors{builder.addWhole(name, found)};
 }
 
-struct ConvolutionOfState {
-  int64_t batch = 1, channels = 1, positions = 1, kernel = 1, kept = 0;
-};
+} // namespace
 
 mlir::FailureOr<ConvolutionOfState> readCausal(CausalConvWithStateOp op) {
   if (op.getChannelsLast() != 0 || op.getNdim() != 1)
@@ -89,8 +85,6 @@ mlir::FailureOr<ConvolutionOfState> readCausal(CausalConvWithStateOp op) {
     return mlir::failure();
   return sizes;
 }
-
-} // namespace
 
 mlir::LogicalResult LinearAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   LinearAttentionOp op = *this;
@@ -264,9 +258,7 @@ Evaluated LinearAttentionOp::evaluate(Operands operands) {
   if (mlir::failed(sizes) || !areAllKnown(op, operands))
     return std::nullopt;
   bool isDelta = getUpdateRule().contains("delta");
-  double scale = floatAttribute(op, "scale", 0);
-  if (scale == 0)
-    scale = 1 / std::sqrt(static_cast<double>(sizes->keySize));
+  double scale = linearScale(op, *sizes);
   Tensor output = zeros(op->getResult(0).getType()), state;
   state.element = stateElement(op);
   state.dims = {sizes->batch, sizes->keyHeads, sizes->keySize, sizes->valueSize};

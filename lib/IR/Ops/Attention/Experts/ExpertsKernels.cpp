@@ -1,9 +1,9 @@
 // Kernels of mixtures of experts: each token through the experts that the router prefers.
-#include "../Attributes.h"
-#include "../Contraction/BlockWeights.h"
-#include "../Elementwise/Activation.h"
+#include "../../Attributes.h"
+#include "../../Contraction/BlockWeights.h"
+#include "../../Elementwise/Activation.h"
+#include "../Kernels.h"
 #include "Experts.h"
-#include "Kernels.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Attention/Attention.h"
 

@@ -1,0 +1,260 @@
+// Gradients of mixtures of experts. Shapes do not depend on values, so that all experts see all tokens here, and those
+// that a token does not visit have the share 0.
+#include "../../Attributes.h"
+#include "../../Elementwise/NamedActivations.h"
+#include "../Kernels.h"
+#include "Experts.h"
+#include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+
+namespace apc {
+
+namespace {
+
+using mlir::Value;
+
+Value shaped(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
+  return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", int64_t(1)));
+}
+
+Value filled(GradientBuilder &g, double value, Value like, llvm::ArrayRef<int64_t> dims) {
+  return g.make<ExpandOp>({g.scalar(value, like), g.integers(dims)});
+}
+
+/// The shares [tokens, experts] of the experts in each token, and the way back to the router's scores.
+class Router {
+public:
+  Router(GradientBuilder &g, Value scores, int64_t chosen, bool normalizes) : g(g), normalizes(normalizes) {
+    all = g.make<SoftmaxOp>({scores}, axis());
+    Value best = g.create<TopKOp>({scores, g.integers({chosen})}, axis())->getResult(1);
+    Value none = filled(g, 0, scores, dimsOf(scores)), ones = filled(g, 1, scores, dimsOf(best));
+    isChosen = g.make<ScatterElementsOp>({none, best, ones}, axis());
+    shares = g.mul(all, isChosen);
+    if (normalizes) {
+      total = sum(shares);
+      shares = g.div(shares, total);
+    }
+  }
+
+  Value getShares() const { return shares; }
+
+  Value ofScores(Value ofShares) {
+    if (normalizes)
+      ofShares = g.div(g.sub(ofShares, sum(g.mul(ofShares, shares))), total);
+    return g.make<SoftmaxGradOp>({g.mul(ofShares, isChosen), all}, axis());
+  }
+
+private:
+  mlir::NamedAttribute axis() const { return g.attribute("axis", int64_t(1)); }
+  Value sum(Value value) const { return g.make<ReduceSumOp>({value, g.integers({1})}); }
+
+  GradientBuilder &g;
+  bool normalizes;
+  Value all, isChosen, total, shares;
+};
+
+/// Gate and value inside an expert: min(gate, limit) sigmoid(alpha gate) (clamped value + beta).
+class GatedUnit {
+public:
+  GatedUnit(GradientBuilder &g, Value gate, Value value)
+      : g(g), gate(gate), value(value), bounded(gate), alpha(g.attribute("alpha", alphaOf(g))) {
+    mlir::Operation *op = g.getForward();
+    Value shifted = value;
+    if (op->hasAttr("swiglu_limit")) {
+      double bound = floatAttribute(op, "swiglu_limit", 0);
+      limit = g.scalar(bound, gate);
+      bounded = g.make<MinOp>({gate, limit});
+      shifted = g.make<MaxOp>({g.make<MinOp>({value, limit}), g.scalar(-bound, gate)});
+    }
+    other = g.add(shifted, g.scalar(floatAttribute(op, "activation_beta", 0), gate));
+    swish = g.make<SwishOp>({bounded}, alpha);
+  }
+
+  Value getResult() { return g.mul(swish, other); }
+  Value ofGate(Value arriving) {
+    Value slope = g.make<SwishGradOp>({g.mul(arriving, other), bounded}, alpha);
+    return limit ? g.where(g.make<LessOrEqualOp>({gate, limit}), slope) : slope;
+  }
+  Value ofValue(Value arriving) {
+    Value slope = g.mul(arriving, swish);
+    return limit ? g.where(g.make<LessOrEqualOp>({g.make<AbsOp>({value}), limit}), slope) : slope;
+  }
+
+private:
+  static mlir::Attribute alphaOf(GradientBuilder &g) {
+    double alpha = floatAttribute(g.getForward(), "activation_alpha", 1);
+    return g.getBuilder().getF32FloatAttr(static_cast<float>(alpha));
+  }
+
+  GradientBuilder &g;
+  Value gate, value, bounded, limit, other, swish;
+  mlir::NamedAttribute alpha;
+};
+
+/// The elements between the layers of all experts, [tokens, experts, inner], and the way back to the sums of the first
+/// and the third layer.
+class Between {
+public:
+  Between(GradientBuilder &g, const ExpertSizes &sizes, Value first, Value third)
+      : g(g), sizes(sizes), first(first), third(third) {
+    mlir::Operation *op = g.getForward();
+    llvm::StringRef type = stringAttribute(op, "activation_type", "relu");
+    inBlocks = intAttribute(op, "swiglu_fusion", 0) == 2;
+    if (type == "swiglu") {
+      Value value = sizes.fused == 2 ? part(1) : third ? third : filled(g, 1, first, dimsOf(first));
+      unit.emplace(g, sizes.fused == 2 ? part(0) : first, value);
+      return;
+    }
+    // GELU is meant by its approximation.
+    activation = namedActivation(type == "gelu" ? "fastgelu" : type);
+    if (activation)
+      activated = activation->make(g, first);
+  }
+
+  bool isKnown() const { return unit || activation; }
+  Value getResult() { return unit ? unit->getResult() : third ? g.mul(activated, third) : activated; }
+
+  Value ofFirst(Value arriving) {
+    if (!unit)
+      return activation->gradient(g, third ? g.mul(arriving, third) : arriving, first, activated);
+    Value ofGate = unit->ofGate(arriving);
+    return sizes.fused == 2 ? joined(ofGate, unit->ofValue(arriving)) : ofGate;
+  }
+  Value ofThird(Value arriving) { return unit ? unit->ofValue(arriving) : g.mul(arriving, activated); }
+
+private:
+  size_t last() const { return dimsOf(first).size() - 1; }
+  llvm::SmallVector<int64_t, 5> dims(llvm::ArrayRef<int64_t> behind) const {
+    llvm::SmallVector<int64_t, 5> all(dimsOf(first).drop_back());
+    all.append(behind.begin(), behind.end());
+    return all;
+  }
+  /// The gates or the values of a first layer that gives both: one behind the other, or in turn.
+  Value part(int64_t index) {
+    int64_t size = inBlocks ? sizes.inner : 1;
+    Value from = inBlocks ? first : shaped(g, first, dims({sizes.inner, 2}));
+    auto axis = static_cast<int64_t>(dimsOf(from).size()) - 1;
+    Value taken = g.make<SliceOp>(
+        {from, g.integers({index * size}), g.integers({(index + 1) * size}), g.integers({axis}), g.absent()});
+    return inBlocks ? taken : shaped(g, taken, dims({sizes.inner}));
+  }
+  Value joined(Value gates, Value values) {
+    llvm::SmallVector<Value, 2> parts = {gates, values};
+    if (!inBlocks)
+      for (Value &each : parts)
+        each = shaped(g, each, dims({sizes.inner, 1}));
+    auto axis = static_cast<int64_t>(last() + (inBlocks ? 0 : 1));
+    Value whole = g.make<ConcatOp>(parts, g.attribute("axis", axis));
+    return inBlocks ? whole : shaped(g, whole, dimsOf(first));
+  }
+
+  GradientBuilder &g;
+  const ExpertSizes &sizes;
+  Value first, third, activated;
+  bool inBlocks = false;
+  std::optional<GatedUnit> unit;
+  const NamedActivation *activation = nullptr;
+};
+
+/// Products over letters: tokens t (and b before them), experts e, hidden h, inner i, results n.
+class Mixture {
+public:
+  Mixture(GradientBuilder &g, const ExpertSizes &sizes)
+      : g(g), sizes(sizes), which(expertOperands(g.getForward())), tokens(sizes.tokens.size() == 2 ? "bt" : "t"),
+        router(g, g.operand(1), sizes.chosen, intAttribute(g.getForward(), "normalize_routing_weights", 0) != 0) {
+    shares = router.getShares();
+    if (sizes.tokens.size() == 2)
+      shares = shaped(g, shares, {sizes.tokens[0], sizes.tokens[1], sizes.experts});
+  }
+
+  /// False for activations that are not known.
+  bool give() {
+    bool hasThird = sizes.third && sizes.fused == 1;
+    Value third = hasThird ? layer(which.third) : Value();
+    Between between(g, sizes, layer(which.first), third);
+    if (!between.isKnown())
+      return false;
+    Value inner = between.getResult();
+    Value ofInner =
+        g.einsum(tokens + "n," + weights("n", "i") + "->" + tokens + "ei", {g.incoming(), g.operand(which.second)});
+    if (g.wants(1))
+      giveRouter(inner, ofInner);
+    giveSecond(inner);
+    ofInner = g.mul(ofInner, column(shares));
+    Value ofInput = giveLayer(which.first, between.ofFirst(ofInner));
+    if (hasThird) {
+      Value more = giveLayer(which.third, between.ofThird(ofInner));
+      ofInput = ofInput ? g.add(ofInput, more) : Value();
+    }
+    if (ofInput)
+      g.give(0, ofInput);
+    return true;
+  }
+
+private:
+  std::string weights(llvm::StringRef outputs, llvm::StringRef inputs) const {
+    return ("e" + (sizes.inputsFirst ? inputs + outputs : outputs + inputs)).str();
+  }
+  bool has(unsigned operand) const { return !isAbsent(g.operand(operand)); }
+  Value column(Value value) {
+    llvm::SmallVector<int64_t, 4> dims(dimsOf(value));
+    dims.push_back(1);
+    return shaped(g, value, dims);
+  }
+
+  /// The sums [tokens, experts, rows] of the first or the third layer.
+  Value layer(unsigned operand) {
+    Value sums = g.einsum(tokens + "h," + weights("i", "h") + "->" + tokens + "ei", {g.operand(0), g.operand(operand)});
+    return has(which.bias(operand)) ? g.add(sums, g.operand(which.bias(operand))) : sums;
+  }
+
+  /// From the gradient of these sums; returns the part of the input, null where it is not wanted.
+  Value giveLayer(unsigned operand, Value ofSums) {
+    if (g.wants(operand))
+      g.give(operand, g.einsum(tokens + "ei," + tokens + "h->" + weights("i", "h"), {ofSums, g.operand(0)}));
+    if (has(which.bias(operand)) && g.wants(which.bias(operand)))
+      g.give(which.bias(operand), g.sumTo(ofSums, g.operand(which.bias(operand))));
+    if (!g.wants(0))
+      return {};
+    return g.einsum(tokens + "ei," + weights("i", "h") + "->" + tokens + "h", {ofSums, g.operand(operand)});
+  }
+
+  void giveSecond(Value inner) {
+    unsigned bias = which.bias(which.second);
+    if (g.wants(which.second))
+      g.give(which.second, g.einsum(tokens + "ei," + tokens + "n->" + weights("n", "i"),
+                                    {g.mul(inner, column(shares)), g.incoming()}));
+    if (has(bias) && g.wants(bias))
+      g.give(bias, g.einsum(tokens + "e," + tokens + "n->en", {shares, g.incoming()}));
+  }
+
+  /// What arrives at a share is the product of what arrives with the expert's result.
+  void giveRouter(Value inner, Value ofInner) {
+    Value ofShares = g.einsum(tokens + "ei," + tokens + "ei->" + tokens + "e", {inner, ofInner});
+    if (unsigned bias = which.bias(which.second); has(bias))
+      ofShares = g.add(ofShares, g.einsum(tokens + "n,en->" + tokens + "e", {g.incoming(), g.operand(bias)}));
+    g.give(1, router.ofScores(g.reshapeTo(ofShares, g.operand(1))));
+  }
+
+  GradientBuilder &g;
+  const ExpertSizes &sizes;
+  ExpertOperands which;
+  std::string tokens;
+  Router router;
+  Value shares;
+};
+
+} // namespace
+
+bool MoEOp::differentiate(GradientBuilder &g) {
+  auto sizes = readExperts(*this);
+  if (mlir::failed(sizes) || getUseSparseMixer() != 0)
+    return false;
+  return Mixture(g, *sizes).give();
+}
+
+} // namespace apc

@@ -10,6 +10,15 @@ func.func @linear(%q: tensor<2x16x512xf32>, %k: tensor<2x16x128xf32>, %state: te
   return
 }
 
+func.func @linear_gradient(%q: tensor<2x16x2x4x64xf32>, %v: tensor<2x16x2x4x32xf32>, %state: tensor<2x2x4x64x32xf32>, %gate: tensor<2x16x2x4x1xf32>) {
+  %none = apc.none
+  // CHECK: apc.linear_attention_grad: b t kv g d, b t kv g d, b t kv g e, b kv g d e, b t kv g 1, b t kv g 1, b t kv g e, b kv g d e -> b t kv g d, b t kv g d, b t kv g e, b kv g d e, b t kv g 1, b t kv g 1 {b=2, t=16 !, kv=2, g=4, d=64 !, e=32 !} flops=20
+  %0:6 = "apc.linear_attention_grad"(%q, %q, %v, %state, %gate, %gate, %v, %state) {delta = 1 : i64} : (tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x32xf32>, tensor<2x2x4x64x32xf32>, tensor<2x16x2x4x1xf32>, tensor<2x16x2x4x1xf32>, tensor<2x16x2x4x32xf32>, tensor<2x2x4x64x32xf32>) -> (tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x32xf32>, tensor<2x2x4x64x32xf32>, tensor<2x16x2x4x1xf32>, tensor<2x16x2x4x1xf32>)
+  // CHECK: apc.linear_attention_grad: b t kv g d, b t kv g d, b t kv g e, _, b t kv g d, _, b t kv g e, _ -> b t kv g d, b t kv g d, b t kv g e, b kv g d e, b t kv g d, _ {b=2, t=16 !, kv=2, g=4, d=64 !, e=32 !} flops=12
+  %1:6 = "apc.linear_attention_grad"(%q, %q, %v, %none, %q, %none, %v, %none) : (tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x32xf32>, none, tensor<2x16x2x4x64xf32>, none, tensor<2x16x2x4x32xf32>, none) -> (tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x64xf32>, tensor<2x16x2x4x32xf32>, tensor<2x2x4x64x32xf32>, tensor<2x16x2x4x64xf32>, none)
+  return
+}
+
 func.func @causal(%x: tensor<2x96x16xf32>, %w: tensor<96x1x4xf32>, %b: tensor<96xf32>, %past: tensor<2x96x3xf32>, %one: tensor<96x1x1xf32>) {
   %none = apc.none
   // CHECK: apc.causal_conv_with_state: b c s, c 1 k, c, b c p -> b c s, b c p {b=2, c=96, s=16 !, k=4 !, p=3 !} flops=0.666667

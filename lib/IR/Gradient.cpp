@@ -24,7 +24,7 @@ GradientBuilder::GradientBuilder(mlir::OpBuilder &builder, mlir::Operation *forw
     same.emplace_back(FactorId(index));
   auto known = [&](mlir::Value value, const RuleTensor &tensor) {
     if (value && !isAbsent(value))
-      traced.try_emplace(value, tracedDims(tensor, same));
+      traced.try_emplace(value, tracedDims(*rule, tensor, same));
   };
   for (auto [index, tensor] : llvm::enumerate(rule->results)) {
     known(forward->getResult(index), tensor);
@@ -87,7 +87,7 @@ void GradientBuilder::traceTo(unsigned operand, mlir::Value gradient) {
         cutLike(partsOf(like.parted, static_cast<unsigned>(index)), op, *own, factor);
       }
   op->setAttr(factorsAttribute, builder.getArrayAttr(filled));
-  traced[gradient] = tracedDims(own->results[result], namedFactors(filled));
+  traced[gradient] = tracedDims(*own, own->results[result], namedFactors(filled));
 }
 
 mlir::Operation *GradientBuilder::createNamed(llvm::StringRef name, mlir::ValueRange operands,
@@ -112,8 +112,16 @@ mlir::Operation *GradientBuilder::createNamed(llvm::StringRef name, mlir::ValueR
   return op;
 }
 
+/// The factors that are not of size 1.
+static DimFactors manyOf(const FactorRule &rule, const DimFactors &factors) {
+  DimFactors many;
+  llvm::copy_if(factors, std::back_inserter(many), [&](FactorId factor) { return rule.factor(factor).size != 1; });
+  return many;
+}
+
 /// A dim of one factor takes the name of the one that it is in the forward op; a dim of several, that of each in turn
-/// where their sizes are alike.
+/// where their sizes are alike. Where one has more than the other, those of size 1 do not count: 96 channels are 96
+/// groups of one.
 GradientBuilder::LeadingFactors GradientBuilder::leadingFactors(mlir::Operation *op, FactorRule &own) const {
   LeadingFactors leading(own.numFactors());
   for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
@@ -121,19 +129,25 @@ GradientBuilder::LeadingFactors GradientBuilder::leadingFactors(mlir::Operation 
     if (known == traced.end())
       continue;
     for (auto [dim, factors] : llvm::zip_equal(known->second, own.operands[operand].dims)) {
-      if (!dim.factors || dim.factors->size() != factors.size())
+      if (!dim.factors)
         continue;
-      for (auto [lead, factor] : llvm::zip_equal(*dim.factors, factors))
+      bool isAlike = dim.factors->size() == factors.size();
+      DimFactors leads = isAlike ? *dim.factors : manyOf(*rule, *dim.factors),
+                 owns = isAlike ? factors : manyOf(own, factors);
+      if (leads.size() != owns.size())
+        continue;
+      for (auto [lead, factor] : llvm::zip_equal(leads, owns))
         if (!leading[factor.index()] && rule->factor(lead).size == own.factor(factor).size)
           leading[factor.index()] = lead;
-      if (factors.size() == 1 && leading[factors.front().index()] == dim.factors->front())
-        cutLike(dim.parts, op, own, factors.front());
+      if (leads.size() == 1 && leading[owns.front().index()] == leads.front())
+        cutLike(dim.parts, op, own, owns.front());
     }
   }
   return leading;
 }
 
-GradientBuilder::TracedDims GradientBuilder::tracedDims(const RuleTensor &tensor, const LeadingFactors &leading) {
+GradientBuilder::TracedDims GradientBuilder::tracedDims(const FactorRule &own, const RuleTensor &tensor,
+                                                        const LeadingFactors &leading) {
   TracedDims dims;
   for (auto [index, factors] : llvm::enumerate(tensor.dims)) {
     TracedDim &dim = dims.emplace_back(TracedDim{DimFactors(), {}});
@@ -141,7 +155,7 @@ GradientBuilder::TracedDims GradientBuilder::tracedDims(const RuleTensor &tensor
     for (FactorId factor : factors)
       if (dim.factors && leading[factor.index()])
         dim.factors->push_back(*leading[factor.index()]);
-      else
+      else if (factors.size() == 1 || own.factor(factor).size != 1)
         dim.factors.reset();
   }
   return dims;
@@ -159,7 +173,7 @@ void GradientBuilder::trace(mlir::Operation *op) {
     names.push_back(builder.getStringAttr(lead ? rule->factor(*lead).name : ""));
   op->setAttr(factorsAttribute, builder.getArrayAttr(names));
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), own->results))
-    traced[result] = tracedDims(tensor, leading);
+    traced[result] = tracedDims(*own, tensor, leading);
 }
 
 mlir::NamedAttribute GradientBuilder::attribute(llvm::StringRef name, int64_t value) const {

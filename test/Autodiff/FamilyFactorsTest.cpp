@@ -67,6 +67,24 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
               "softmax_attention_value_grad: b0 kv g s t d e"});
   CHECK(tracedFactors({"apc.softmax_attention", {"2x6x4x5xf64", "2x3x7x5xf64", "2x3x7x8xf64", "6x1x7xf64"}}).back() ==
         "softmax_attention_mask_grad: b0 kv g s t d e");
+  // Queries and heads of one key head come apart and go back as factors of their own.
+  std::vector<std::string> flat =
+      tracedFactors({"apc.attention",
+                     {"2x3x8xf64", "2x5x4xf64", "2x5x6xf64", "none", "none", "none", "none"},
+                     "q_num_heads = 4 : i64, kv_num_heads = 2 : i64, softcap = 2.0 : f32"});
+  for (const char *line :
+       {"reshape: b s kv g d -", "softmax_attention_query_grad: b kv g s t d e",
+        "softmax_attention_key_grad: b kv g s t d e", "softmax_attention_value_grad: b kv g s t d e"})
+    CHECK(llvm::is_contained(flat, line));
+  // 4 channels are 4 groups of one.
+  CHECK(tracedFactors({"apc.causal_conv_with_state", {"2x4x5xf64", "4x1x3xf64", "4xf64", "2x4x2xf64"}, "", 2}) ==
+        Lines{"concat: b c p s -", "conv: b c - - - k -", "pad: b c p - - -", "conv_weight_grad: b c - - - k s",
+              "reduce_sum: b c s -", "conv_input_grad: b c - - - k s", "add: b c -", "slice: b c - s - - -",
+              "slice: b c - p - - -"});
+  CHECK(tracedFactors({"apc.dft", {"4x5x3x2xf64", "none", "[1] : 1xi64"}}) ==
+        Lines{"dft: d0 w1 - d1 w3 - - -", "mul: d0 w0 d1 w2"});
+  CHECK(tracedFactors({"apc.det", {"4x2x3x3xf64"}}) ==
+        Lines{"reshape: d0 d1 -", "cofactors: d0 d1 w0 w1", "mul: d0 d1 w0 w1"});
   // X, W, R and B: batch b and directions d are those of the cell in all of them.
   CHECK(tracedFactors({"apc.gru",
                        {"5x4x3xf64", "2x6x3xf64", "2x6x2xf64", "2x12xf64", "none", "none"},
@@ -74,4 +92,24 @@ TEST_CASE("Gradients have the factors of the op that is reversed") {
                        2}) == Lines{"gru_grad: s b d i g h e", "einsum: s d b g i", "einsum: s d b g i",
                                     "einsum: s d b g h", "reduce_sum: s d b g -", "reduce_sum: s d b g -",
                                     "concat: d g e"});
+}
+
+TEST_CASE("Gradients of fused layers have the factors of the whole where they are products of it") {
+  auto einsums = [](const OpCase &test) {
+    std::vector<std::string> found = tracedFactors(test);
+    llvm::erase_if(found, [](const std::string &line) { return line.rfind("einsum", 0) != 0; });
+    return found;
+  };
+  using Lines = std::vector<std::string>;
+  // The first layer, what arrives through the second, the router, both layers' weights and the input.
+  CHECK(einsums({"apc.moe",
+                 {"2x3x4xf64", "6x5xf64", "5x14x4xf64", "5x14xf64", "5x4x7xf64", "none", "none", "none"},
+                 "activation_type = \"swiglu\", swiglu_fusion = 1 : i64"}) ==
+        Lines{"einsum: t0 t1 d e f pair", "einsum: t0 t1 n e f", "einsum: t0 t1 e f", "einsum: t0 t1 e f n",
+              "einsum: t0 t1 e f - d", "einsum: t0 t1 e f pair d"});
+  std::vector<std::string> linear =
+      tracedFactors({"apc.linear_attention",
+                     {"2x3x8xf64", "2x3x4xf64", "2x3x6xf64", "none", "2x3x2xf64 in -0.9 0", "2x3x1xf64"},
+                     "q_num_heads = 4 : i64, kv_num_heads = 2 : i64"});
+  CHECK(llvm::is_contained(linear, "linear_attention_grad: b t kv g d e"));
 }

@@ -101,7 +101,7 @@ private:
   /// The forward op's factors that those of `op` are, read off its operands; their parts are entered in its rule `own`.
   LeadingFactors leadingFactors(mlir::Operation *op, FactorRule &own) const;
   LeadingFactors namedFactors(llvm::ArrayRef<mlir::Attribute> names) const;
-  static TracedDims tracedDims(const RuleTensor &tensor, const LeadingFactors &leading);
+  static TracedDims tracedDims(const FactorRule &own, const RuleTensor &tensor, const LeadingFactors &leading);
   /// Finds further factors of the op that makes the gradient of an operand: those of the operand's dims.
   void traceTo(unsigned operand, mlir::Value gradient);
 

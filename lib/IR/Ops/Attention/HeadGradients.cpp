@@ -20,18 +20,35 @@ double scaleOfHeads(mlir::Operation *op, int64_t headSize) {
   return given == 0 ? 1 / std::sqrt(static_cast<double>(headSize)) : given;
 }
 
-Value splitIntoHeads(GradientBuilder &g, Value flat, int64_t heads) {
-  llvm::ArrayRef<int64_t> dims = dimsOf(flat);
-  Value apart =
-      g.make<ReshapeOp>({flat, g.integers({dims[0], dims[1], heads, dims[2] / heads})}, g.attribute("allowzero", 1));
-  return g.make<TransposeOp>({apart}, g.attribute("perm", llvm::ArrayRef<int64_t>({0, 2, 1, 3})));
+static Value shaped(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
+  return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", 1));
 }
 
-Value joinFromHeads(GradientBuilder &g, Value apart) {
+static Value turned(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> order) {
+  return g.make<TransposeOp>({value}, g.attribute("perm", order));
+}
+
+/// Do several of `heads` share each of several key heads?
+static bool areGrouped(int64_t heads, int64_t keyHeads) { return keyHeads > 1 && heads > keyHeads; }
+
+Value splitIntoHeads(GradientBuilder &g, Value flat, int64_t heads, int64_t keyHeads) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(flat);
+  int64_t size = dims[2] / heads;
+  if (!areGrouped(heads, keyHeads))
+    return turned(g, shaped(g, flat, {dims[0], dims[1], heads, size}), {0, 2, 1, 3});
+  Value apart = shaped(g, flat, {dims[0], dims[1], keyHeads, heads / keyHeads, size});
+  return shaped(g, turned(g, apart, {0, 2, 3, 1, 4}), {dims[0], heads, dims[1], size});
+}
+
+Value joinFromHeads(GradientBuilder &g, Value apart, int64_t keyHeads) {
   llvm::ArrayRef<int64_t> dims = dimsOf(apart);
-  llvm::SmallVector<int64_t, 3> flat = {dims[0], dims[2], dims[1] * dims[3]};
-  Value turned = g.make<TransposeOp>({apart}, g.attribute("perm", llvm::ArrayRef<int64_t>({0, 2, 1, 3})));
-  return g.make<ReshapeOp>({turned, g.integers(flat)}, g.attribute("allowzero", 1));
+  int64_t heads = dims[1];
+  Value back;
+  if (areGrouped(heads, keyHeads))
+    back = turned(g, shaped(g, apart, {dims[0], keyHeads, heads / keyHeads, dims[2], dims[3]}), {0, 3, 1, 2, 4});
+  else
+    back = turned(g, apart, {0, 2, 1, 3});
+  return shaped(g, back, {dims[0], dims[2], heads * dims[3]});
 }
 
 static Value positionsUpTo(GradientBuilder &g, int64_t count) {
@@ -59,7 +76,7 @@ Value lastSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end) {
 static Value paddingByLengths(GradientBuilder &g, Value mask, int64_t batch, int64_t keys) {
   auto column = [&](int64_t begin) {
     Value part = dimsOf(mask)[0] == batch ? mask : lastSlice(g, mask, begin, begin + batch);
-    return g.make<ReshapeOp>({part, g.integers({batch, 1, 1, 1})}, g.attribute("allowzero", 1));
+    return shaped(g, part, {batch, 1, 1, 1});
   };
   Value places = g.castTo(positionsUpTo(g, keys), mask), padding = g.make<GreaterOrEqualOp>({places, column(0)});
   if (dimsOf(mask)[0] != 2 * batch)
@@ -80,8 +97,7 @@ Value paddingBias(GradientBuilder &g, Value mask, const HeadValues &heads, doubl
       return {};
     if (dims.size() < 4)
       dims.insert(dims.begin() + 1, 4 - dims.size(), 1);
-    Value table = g.make<ReshapeOp>({mask, g.integers(dims)}, g.attribute("allowzero", 1));
-    padding = g.make<EqualOp>({table, g.scalar(0, mask)});
+    padding = g.make<EqualOp>({shaped(g, mask, dims), g.scalar(0, mask)});
   }
   return g.make<WhereOp>({padding, g.scalar(filter, heads.queries), g.scalar(0, heads.queries)});
 }

@@ -25,9 +25,10 @@ struct WantedHeads {
 /// The gradients of `heads` where `arriving` comes back to [b, heads, s, e]; null where they are not wanted.
 HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, mlir::Value arriving, WantedHeads wanted);
 
-/// [b, s, heads * size] as [b, heads, s, size], and back.
-mlir::Value splitIntoHeads(GradientBuilder &g, mlir::Value flat, int64_t heads);
-mlir::Value joinFromHeads(GradientBuilder &g, mlir::Value apart);
+/// [b, s, heads * size] as [b, heads, s, size], and back. The heads that share one of fewer key heads stand apart on
+/// the way, so that both are factors.
+mlir::Value splitIntoHeads(GradientBuilder &g, mlir::Value flat, int64_t heads, int64_t keyHeads);
+mlir::Value joinFromHeads(GradientBuilder &g, mlir::Value apart, int64_t keyHeads);
 
 /// Bools [queries, keys]: a key is not behind its query, nor more than `window` before it (0: however far).
 mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window);

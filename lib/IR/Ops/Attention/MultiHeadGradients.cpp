@@ -41,7 +41,7 @@ public:
       return false;
     if (intAttribute(op, "unidirectional", 0) != 0)
       forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0);
-    mlir::Value arriving = splitIntoHeads(g, g.incoming(), heads);
+    mlir::Value arriving = splitIntoHeads(g, g.incoming(), heads, heads);
     bool ofBias = g.wants(which.bias);
     HeadValues gradients = gradientsOfHeads(g, forward, arriving,
                                             {ofBias || g.wants(which.query), ofBias || g.wants(which.key),
@@ -69,13 +69,13 @@ private:
       int64_t begin = operand == which.query ? 0 : operand == which.key ? hidden : 2 * hidden;
       value = g.add(value, lastSlice(g, g.operand(which.bias), begin, begin + dimsOf(value)[2]));
     }
-    return splitIntoHeads(g, value, heads);
+    return splitIntoHeads(g, value, heads, heads);
   }
 
   void giveHeads(unsigned operand, mlir::Value gradient) {
     if (!gradient)
       return;
-    mlir::Value flat = isFlat(operand) ? joinFromHeads(g, gradient) : gradient;
+    mlir::Value flat = isFlat(operand) ? joinFromHeads(g, gradient, heads) : gradient;
     if (g.wants(which.bias)) {
       int64_t size = dimsOf(gradient)[1] * dimsOf(gradient)[3];
       mlir::Value zeros = g.make<ExpandOp>({g.scalar(0, gradient), g.integers({size})});
@@ -121,7 +121,7 @@ public:
     forward.seen = causalMask(g, positions, positions, op.getLocalWindowSize());
     if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias))
       forward.bias = bias;
-    mlir::Value arriving = splitIntoHeads(g, g.incoming(), heads);
+    mlir::Value arriving = splitIntoHeads(g, g.incoming(), heads, keyHeads);
     bool ofQuery = g.wants(Query);
     HeadValues gradients = gradientsOfHeads(
         g, forward, arriving,
@@ -147,7 +147,7 @@ private:
                                      std::pair<unsigned, mlir::Value>(Value, gradients.values)}) {
       if (!gradient)
         continue;
-      mlir::Value flat = joinFromHeads(g, gradient);
+      mlir::Value flat = joinFromHeads(g, gradient, keyHeads);
       if (operand != Value)
         flat = rotated(flat, operand == Query ? heads : keyHeads, /*isBack=*/true);
       parts.push_back(flat);
@@ -165,7 +165,7 @@ private:
       int64_t begin = size * (operand == Query ? 0 : operand == Key ? heads : heads + keyHeads);
       flat = lastSlice(g, g.operand(Query), begin, begin + count * size);
     }
-    return splitIntoHeads(g, operand == Value ? flat : rotated(flat, count, /*isBack=*/false), count);
+    return splitIntoHeads(g, operand == Value ? flat : rotated(flat, count, /*isBack=*/false), count, keyHeads);
   }
 
   /// [b, s, count * size] turned by the angles of the positions; without ids they are 0, 1, ...

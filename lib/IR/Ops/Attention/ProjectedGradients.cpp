@@ -31,7 +31,7 @@ public:
     if (op.getUnidirectional() != 0)
       forward.seen = causalMask(g, positions, positions, 0);
     bool isProjected = g.wants(Input) || g.wants(Weights) || g.wants(Bias);
-    HeadValues gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads),
+    HeadValues gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
                                             {isProjected, isProjected, isProjected, g.wants(AttentionBias)});
     if (gradients.bias)
       g.give(AttentionBias, g.sumTo(gradients.bias, g.operand(AttentionBias)));
@@ -45,13 +45,13 @@ private:
     int64_t begin = 0;
     for (int64_t width : widths.take_front(index))
       begin += width;
-    return splitIntoHeads(g, lastSlice(g, projected, begin, begin + widths[index]), heads);
+    return splitIntoHeads(g, lastSlice(g, projected, begin, begin + widths[index]), heads, heads);
   }
 
   void giveProjection(const HeadValues &gradients) {
     llvm::SmallVector<mlir::Value, 3> parts;
     for (mlir::Value gradient : {gradients.queries, gradients.keys, gradients.values})
-      parts.push_back(joinFromHeads(g, gradient));
+      parts.push_back(joinFromHeads(g, gradient, heads));
     mlir::Value whole = g.make<ConcatOp>(parts, g.attribute("axis", int64_t(2)));
     if (g.wants(Input))
       g.give(Input, g.einsum("bsn,in->bsi", {whole, g.operand(Weights)}));

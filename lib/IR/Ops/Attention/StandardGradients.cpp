@@ -61,14 +61,16 @@ private:
     return (isOfBools() || isAdded) && (last == 1 || last == keys);
   }
 
+  int64_t keyHeads() const { return intAttribute(op, "kv_num_heads", 1); }
   mlir::Value apart(unsigned operand, mlir::Value value) {
     if (!isFlat)
       return value;
-    return splitIntoHeads(g, value, intAttribute(op, operand == Queries ? "q_num_heads" : "kv_num_heads", 1));
+    return splitIntoHeads(g, value, intAttribute(op, operand == Queries ? "q_num_heads" : "kv_num_heads", 1),
+                          keyHeads());
   }
   void giveHeads(unsigned operand, mlir::Value gradient) {
     if (gradient)
-      g.give(operand, isFlat ? joinFromHeads(g, gradient) : gradient);
+      g.give(operand, isFlat ? joinFromHeads(g, gradient, keyHeads()) : gradient);
   }
 
   GradientBuilder &g;

@@ -32,29 +32,32 @@ public:
     all = g.make<SoftmaxOp>({scores}, axis());
     Value best = g.create<TopKOp>({scores, g.integers({chosen})}, axis())->getResult(1);
     Value none = filled(g, 0, scores, dimsOf(scores)), ones = filled(g, 1, scores, dimsOf(best));
-    isChosen = g.make<ScatterElementsOp>({none, best, ones}, axis());
-    shares = g.mul(all, isChosen);
+    shares = kept = g.mul(all, g.make<ScatterElementsOp>({none, best, ones}, axis()));
     if (normalizes) {
       total = sum(shares);
       shares = g.div(shares, total);
     }
   }
 
+  /// [tokens, experts], as the scores are.
   Value getShares() const { return shares; }
 
+  /// Of s = softmax(scores) where experts are chosen, for each score s (g - sum of s g).
   Value ofScores(Value ofShares) {
     if (normalizes)
-      ofShares = g.div(g.sub(ofShares, sum(g.mul(ofShares, shares))), total);
-    return g.make<SoftmaxGradOp>({g.mul(ofShares, isChosen), all}, axis());
+      ofShares = g.div(g.sub(ofShares, sum(g.mul(shares, ofShares))), total);
+    Value weighted = g.mul(kept, ofShares);
+    return g.sub(weighted, g.mul(all, sum(weighted)));
   }
 
 private:
-  mlir::NamedAttribute axis() const { return g.attribute("axis", int64_t(1)); }
-  Value sum(Value value) const { return g.make<ReduceSumOp>({value, g.integers({1})}); }
+  mlir::NamedAttribute axis() const { return g.attribute("axis", int64_t(-1)); }
+  Value sum(Value value) const { return g.make<ReduceSumOp>({value, g.integers({-1})}); }
 
   GradientBuilder &g;
   bool normalizes;
-  Value all, isChosen, total, shares;
+  Value all;                 ///< the shares of all experts
+  Value kept, total, shares; ///< those of the chosen ones, their sum, and over that
 };
 
 /// Gate and value inside an expert: min(gate, limit) sigmoid(alpha gate) (clamped value + beta).
@@ -127,29 +130,25 @@ public:
   Value ofThird(Value arriving) { return unit ? unit->ofValue(arriving) : g.mul(arriving, activated); }
 
 private:
-  size_t last() const { return dimsOf(first).size() - 1; }
-  llvm::SmallVector<int64_t, 5> dims(llvm::ArrayRef<int64_t> behind) const {
-    llvm::SmallVector<int64_t, 5> all(dimsOf(first).drop_back());
-    all.append(behind.begin(), behind.end());
-    return all;
+  /// The dim of the pair of gate and value.
+  size_t pairDim() const { return dimsOf(first).size() - (inBlocks ? 2 : 1); }
+  llvm::SmallVector<int64_t, 5> dimsOfPart() const {
+    llvm::SmallVector<int64_t, 5> dims(dimsOf(first));
+    dims[pairDim()] = 1;
+    return dims;
   }
-  /// The gates or the values of a first layer that gives both: one behind the other, or in turn.
+  /// The gates or the values of a first layer that gives both.
   Value part(int64_t index) {
-    int64_t size = inBlocks ? sizes.inner : 1;
-    Value from = inBlocks ? first : shaped(g, first, dims({sizes.inner, 2}));
-    auto axis = static_cast<int64_t>(dimsOf(from).size()) - 1;
-    Value taken = g.make<SliceOp>(
-        {from, g.integers({index * size}), g.integers({(index + 1) * size}), g.integers({axis}), g.absent()});
-    return inBlocks ? taken : shaped(g, taken, dims({sizes.inner}));
+    llvm::SmallVector<int64_t, 5> dims = dimsOfPart();
+    auto axis = static_cast<int64_t>(pairDim());
+    Value taken =
+        g.make<SliceOp>({first, g.integers({index}), g.integers({index + 1}), g.integers({axis}), g.absent()});
+    dims.erase(dims.begin() + axis);
+    return shaped(g, taken, dims);
   }
   Value joined(Value gates, Value values) {
-    llvm::SmallVector<Value, 2> parts = {gates, values};
-    if (!inBlocks)
-      for (Value &each : parts)
-        each = shaped(g, each, dims({sizes.inner, 1}));
-    auto axis = static_cast<int64_t>(last() + (inBlocks ? 0 : 1));
-    Value whole = g.make<ConcatOp>(parts, g.attribute("axis", axis));
-    return inBlocks ? whole : shaped(g, whole, dimsOf(first));
+    llvm::SmallVector<Value, 2> parts = {shaped(g, gates, dimsOfPart()), shaped(g, values, dimsOfPart())};
+    return g.make<ConcatOp>(parts, g.attribute("axis", static_cast<int64_t>(pairDim())));
   }
 
   GradientBuilder &g;
@@ -160,22 +159,20 @@ private:
   const NamedActivation *activation = nullptr;
 };
 
-/// Products over letters: tokens t (and b before them), experts e, hidden h, inner i, results n.
+/// Products over letters: tokens t (and b before them), experts e, hidden h, rows of the first layer (inner i, also
+/// with a pair p of gate and value), results n.
 class Mixture {
 public:
   Mixture(GradientBuilder &g, const ExpertSizes &sizes)
       : g(g), sizes(sizes), which(expertOperands(g.getForward())), tokens(sizes.tokens.size() == 2 ? "bt" : "t"),
-        router(g, g.operand(1), sizes.chosen, intAttribute(g.getForward(), "normalize_routing_weights", 0) != 0) {
-    shares = router.getShares();
-    if (sizes.tokens.size() == 2)
-      shares = shaped(g, shares, {sizes.tokens[0], sizes.tokens[1], sizes.experts});
-  }
+        router(g, scoresOf(g, sizes), sizes.chosen, intAttribute(g.getForward(), "normalize_routing_weights", 0) != 0),
+        shares(router.getShares()) {}
 
   /// False for activations that are not known.
   bool give() {
     bool hasThird = sizes.third && sizes.fused == 1;
-    Value third = hasThird ? layer(which.third) : Value();
-    Between between(g, sizes, layer(which.first), third);
+    Layer first = layer(which.first), third = hasThird ? layer(which.third) : Layer();
+    Between between(g, sizes, sumsOf(first), hasThird ? sumsOf(third) : Value());
     if (!between.isKnown())
       return false;
     Value inner = between.getResult();
@@ -185,9 +182,9 @@ public:
       giveRouter(inner, ofInner);
     giveSecond(inner);
     ofInner = g.mul(ofInner, column(shares));
-    Value ofInput = giveLayer(which.first, between.ofFirst(ofInner));
+    Value ofInput = giveLayer(first, between.ofFirst(ofInner));
     if (hasThird) {
-      Value more = giveLayer(which.third, between.ofThird(ofInner));
+      Value more = giveLayer(third, between.ofThird(ofInner));
       ofInput = ofInput ? g.add(ofInput, more) : Value();
     }
     if (ofInput)
@@ -196,6 +193,18 @@ public:
   }
 
 private:
+  /// The first or the third layer, with the pair of gate and value apart from the inner elements.
+  struct Layer {
+    unsigned operand = 0;
+    std::string rows = {};
+    Value weights = {}, bias = {};
+  };
+
+  static Value scoresOf(GradientBuilder &g, const ExpertSizes &sizes) {
+    if (sizes.tokens.size() == 1)
+      return g.operand(1);
+    return shaped(g, g.operand(1), {sizes.tokens[0], sizes.tokens[1], sizes.experts});
+  }
   std::string weights(llvm::StringRef outputs, llvm::StringRef inputs) const {
     return ("e" + (sizes.inputsFirst ? inputs + outputs : outputs + inputs)).str();
   }
@@ -206,21 +215,41 @@ private:
     return shaped(g, value, dims);
   }
 
-  /// The sums [tokens, experts, rows] of the first or the third layer.
-  Value layer(unsigned operand) {
-    Value sums = g.einsum(tokens + "h," + weights("i", "h") + "->" + tokens + "ei", {g.operand(0), g.operand(operand)});
-    return has(which.bias(operand)) ? g.add(sums, g.operand(which.bias(operand))) : sums;
+  Layer layer(unsigned operand) {
+    Layer layer{operand, "i", g.operand(operand), has(which.bias(operand)) ? g.operand(which.bias(operand)) : Value()};
+    if (sizes.fused == 1)
+      return layer;
+    bool inBlocks = intAttribute(g.getForward(), "swiglu_fusion", 0) == 2;
+    layer.rows = inBlocks ? "pi" : "ip";
+    auto apart = [&](Value value, unsigned rowDim) {
+      llvm::SmallVector<int64_t, 4> dims(dimsOf(value));
+      dims[rowDim] = inBlocks ? 2 : sizes.inner;
+      dims.insert(dims.begin() + rowDim + 1, inBlocks ? sizes.inner : 2);
+      return shaped(g, value, dims);
+    };
+    layer.weights = apart(layer.weights, sizes.inputsFirst ? 2 : 1);
+    if (layer.bias)
+      layer.bias = apart(layer.bias, 1);
+    return layer;
+  }
+
+  /// [tokens, experts, rows]
+  Value sumsOf(const Layer &layer) {
+    Value sums = g.einsum(tokens + "h," + weights(layer.rows, "h") + "->" + tokens + "e" + layer.rows,
+                          {g.operand(0), layer.weights});
+    return layer.bias ? g.add(sums, layer.bias) : sums;
   }
 
   /// From the gradient of these sums; returns the part of the input, null where it is not wanted.
-  Value giveLayer(unsigned operand, Value ofSums) {
-    if (g.wants(operand))
-      g.give(operand, g.einsum(tokens + "ei," + tokens + "h->" + weights("i", "h"), {ofSums, g.operand(0)}));
-    if (has(which.bias(operand)) && g.wants(which.bias(operand)))
-      g.give(which.bias(operand), g.sumTo(ofSums, g.operand(which.bias(operand))));
-    if (!g.wants(0))
-      return {};
-    return g.einsum(tokens + "ei," + weights("i", "h") + "->" + tokens + "h", {ofSums, g.operand(operand)});
+  Value giveLayer(const Layer &layer, Value ofSums) {
+    std::string sums = tokens + "e" + layer.rows, inputs = tokens + "h", letters = weights(layer.rows, "h");
+    unsigned bias = which.bias(layer.operand);
+    if (g.wants(layer.operand))
+      g.give(layer.operand, g.reshapeTo(g.einsum(sums + "," + inputs + "->" + letters, {ofSums, g.operand(0)}),
+                                        g.operand(layer.operand)));
+    if (layer.bias && g.wants(bias))
+      g.give(bias, g.reshapeTo(g.sumTo(ofSums, layer.bias), g.operand(bias)));
+    return g.wants(0) ? g.einsum(sums + "," + letters + "->" + inputs, {ofSums, layer.weights}) : Value();
   }
 
   void giveSecond(Value inner) {
@@ -237,7 +266,7 @@ private:
     Value ofShares = g.einsum(tokens + "ei," + tokens + "ei->" + tokens + "e", {inner, ofInner});
     if (unsigned bias = which.bias(which.second); has(bias))
       ofShares = g.add(ofShares, g.einsum(tokens + "n,en->" + tokens + "e", {g.incoming(), g.operand(bias)}));
-    g.give(1, router.ofScores(g.reshapeTo(ofShares, g.operand(1))));
+    g.give(1, g.reshapeTo(router.ofScores(ofShares), g.operand(1)));
   }
 
   GradientBuilder &g;

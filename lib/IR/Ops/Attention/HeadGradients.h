@@ -36,7 +36,7 @@ mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_
 /// Elements `begin` to `end` of the last dim.
 mlir::Value lastSlice(GradientBuilder &g, mlir::Value value, int64_t begin, int64_t end);
 
-/// What com.microsoft's masks (`checkPaddingMask`) add to the scores of `heads`: `filter` to those of keys that are
+/// The addition of com.microsoft's masks (`checkPaddingMask`) to the scores of `heads`: `filter` for keys that are
 /// padding, broadcast to [b, heads, s, t]; null for tables of other sizes than all queries and keys.
 mlir::Value paddingBias(GradientBuilder &g, mlir::Value mask, const HeadValues &heads, double filter);
 /// Adds that to the bias of `heads` where there is a mask; false where it is of none of these forms.

@@ -55,7 +55,7 @@ private:
 
   Hlo isSeen() const { return seen ? mask : isNot(mask); }
 
-  /// What the mask is put on, bounded where there is a cap.
+  /// The scores in front of the mask, bounded where there is a cap.
   Hlo capped() const {
     Hlo scaled = product("...hgsd,...htd->...hgst", grouped(q), k) * scale;
     return softcap > 0 ? tanh(scaled / softcap) * softcap : scaled;

@@ -9,7 +9,7 @@ struct NamedActivation {
   llvm::StringLiteral name;
   /// y = f(x)
   mlir::Value (*make)(GradientBuilder &g, mlir::Value x);
-  /// What arrives at y, times f'(x).
+  /// The gradient of x where `arriving` comes back to y: arriving f'(x).
   mlir::Value (*gradient)(GradientBuilder &g, mlir::Value arriving, mlir::Value x, mlir::Value y);
 };
 

@@ -261,7 +261,7 @@ private:
       g.give(bias, g.einsum(tokens + "e," + tokens + "n->en", {shares, g.incoming()}));
   }
 
-  /// What arrives at a share is the product of what arrives with the expert's result.
+  /// The gradient of a share is the product of what arrives with the expert's result.
   void giveRouter(Value inner, Value ofInner) {
     Value ofShares = g.einsum(tokens + "ei," + tokens + "ei->" + tokens + "e", {inner, ofInner});
     if (unsigned bias = which.bias(which.second); has(bias))

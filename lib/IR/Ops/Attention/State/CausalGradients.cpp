@@ -21,7 +21,7 @@ public:
                     : padded(g.operand(Input), sizes.kept);
   }
 
-  /// What arrives at the sums, where it arrives at their activations.
+  /// The gradient of the sums in front of the activation.
   mlir::Value ofSums(const NamedActivation &activation) {
     mlir::Value sums = g.make<ConvOp>({whole, g.operand(Weight), g.operand(Bias)}, attributes);
     return activation.gradient(g, g.incoming(), sums, activation.make(g, sums));

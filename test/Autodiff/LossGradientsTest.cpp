@@ -53,6 +53,27 @@ TEST_CASE("The gradient for the scores is softmax less one at the label, over th
     CHECK(gradient[i] == Approx(expected[i]));
 }
 
+TEST_CASE("Gradients of the scores of a row sum to zero, whatever the weights, and are zero where a label is ignored") {
+  for (const char *reduction : {"mean", "sum", "none"})
+    for (const char *weights : {"none", "[1.0, 0.5, 2.0, 0.25] : 4xf64"}) {
+      INFO(reduction << ", " << weights);
+      OpCase test{"apc.softmax_cross_entropy_loss",
+                  {"4x4xf64", "[0, 3, -1, 1] : 4xi64", weights},
+                  "ignore_index = -1 : i64, reduction = \"" + std::string(reduction) + "\""};
+      std::vector<double> incoming(reduction == std::string("none") ? 4 : 1, 1.5);
+      std::vector<double> gradient = gradientsOf(test, {incoming})[0];
+      for (size_t row = 0; row < 4; ++row) {
+        double sum = 0, largest = 0;
+        for (size_t at = 0; at < 4; ++at) {
+          sum += gradient[4 * row + at];
+          largest = std::max(largest, std::abs(gradient[4 * row + at]));
+        }
+        CHECK(sum == Approx(0).margin(1e-15));
+        CHECK((largest == 0) == (row == 2));
+      }
+    }
+}
+
 TEST_CASE("The negative log likelihood reverses for every reduction") {
   for (const char *reduction : {"mean", "sum", "none"}) {
     std::string attribute = "reduction = \"" + std::string(reduction) + "\"";

@@ -65,26 +65,40 @@ int64_t keptBytes(const OpGraph &graph, llvm::function_ref<int64_t(size_t)> byte
   return sum;
 }
 
-double keptPerLayerOn(int64_t ways, GptSizes sizes, const StepOf &how, bool isCut) {
-  int64_t bytes[2];
+/// Products are cut by columns and rows in turn; nothing is cut on one device.
+static std::vector<Pin> pinsOn(int64_t ways, bool isCut) {
+  std::vector<Pin> pins;
   std::string text = std::to_string(ways);
+  if (ways > 1)
+    for (const std::string &pin : {"_(query|key|value|up)$: n=" + text, "_(out|down)$: k=" + text,
+                                   "_(norm1|norm2)$: " + (isCut ? "d1=" + text : "replicated"),
+                                   "_(joined|end|out_drawn|down_drawn)$: " + (isCut ? "b1=" + text : "replicated")})
+      pins.push_back(valueOf(parsePin(pin, "--pin")));
+  return pins;
+}
+
+LayerBytes layerBytesOn(int64_t ways, GptSizes sizes, const StepOf &how, bool isCut) {
+  LayerBytes bytes[2];
   for (int64_t more : {0, 1}) {
     sizes.layers = 2 + more;
     OpGraph graph = graphOf(sizes, how);
     PlanRequest request = trainingOn(ways);
-    for (const std::string &pin : {"_(query|key|value|up)$: n=" + text, "_(out|down)$: k=" + text,
-                                   "_(norm1|norm2)$: " + (isCut ? "d1=" + text : "replicated"),
-                                   "_(joined|end)$: " + (isCut ? "b1=" + text : "replicated")})
-      request.pins.push_back(valueOf(parsePin(pin, "--pin")));
+    request.pins = pinsOn(ways, isCut);
+    request.memoryLimitBytes = int64_t(1) << 50; // a whole layer of some papers is larger than a device
     Plan plan = valueOf(planGraph(graph, request, valueOf(readTarget(request)), {}, {}));
     const std::vector<PlanSharding> &shardings = stageOf(plan).shardings;
-    bytes[more] = keptBytes(graph, [&](size_t value) {
+    bytes[more].planned = plan.memory[MemoryCategory::Activations];
+    bytes[more].kept = keptBytes(graph, [&](size_t value) {
       TensorShape local = graph.values[value].shape;
       local.dims.assign(shardings[value].localShape.begin(), shardings[value].localShape.end());
       return local.bytes();
     });
   }
-  return double(bytes[1] - bytes[0]) / double(sizes.batch * sizes.length * sizes.hidden);
+  return {bytes[1].kept - bytes[0].kept, bytes[1].planned - bytes[0].planned};
+}
+
+double keptPerLayerOn(int64_t ways, const GptSizes &sizes, const StepOf &how, bool isCut) {
+  return double(layerBytesOn(ways, sizes, how, isCut).kept) / double(sizes.batch * sizes.length * sizes.hidden);
 }
 
 } // namespace apc

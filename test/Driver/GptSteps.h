@@ -39,9 +39,18 @@ int64_t stateBytes(const OpGraph &graph, const ParallelDegrees &layout);
 /// Bytes of activations of the forward pass that are kept for the backward pass, views of one value once.
 int64_t keptBytes(const OpGraph &graph, llvm::function_ref<int64_t(size_t)> bytesOf);
 
-/// Those of one layer among others on a device of tensor parallelism over `ways` devices, for each s b h. Norms and
-/// sums of a layer are whole, or cut along the sequence.
-double keptPerLayerOn(int64_t ways, GptSizes sizes, const StepOf &how, bool isCut);
+/// Of one layer among others on a device.
+struct LayerBytes {
+  int64_t kept = 0;    ///< of the values of the forward pass that are kept for the backward pass
+  int64_t planned = 0; ///< in the plan's activations, where the memory is largest between both passes
+};
+
+/// On a device of tensor parallelism over `ways` devices. Norms, sums and dropout of a layer are whole, or cut along
+/// the sequence. Gradients of several micro-batches are there all the time, so that the memory is largest between
+/// passes.
+LayerBytes layerBytesOn(int64_t ways, GptSizes sizes, const StepOf &how, bool isCut);
+/// Those that are kept, for each s b h.
+double keptPerLayerOn(int64_t ways, const GptSizes &sizes, const StepOf &how, bool isCut);
 
 constexpr double giB = 1024.0 * 1024 * 1024, miB = 1024.0 * 1024;
 

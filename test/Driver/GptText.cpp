@@ -24,6 +24,9 @@ public:
       input.dims.pop_back();
       x = embedding(input);
     }
+    if (sizes.hasDropout)
+      body += "%ratio = apc.constant dense<0.1> : tensor<f32>\n%on = apc.constant dense<true> : tensor<i1>\n"
+              "%drawn = apc.none\n";
     for (int64_t index = 0; index < sizes.layers; ++index)
       x = layer(x, "l" + std::to_string(index) + "_");
     if (sizes.hasEmbedding)
@@ -98,6 +101,15 @@ private:
     return {name + "#0", x.dims};
   }
 
+  Value dropout(const std::string &name, const Value &x) {
+    if (!sizes.hasDropout)
+      return x;
+    body += "%" + name + ":2 = \"apc.dropout\"(%" + x.name + ", %ratio, %on, %drawn) {opset_version = 13 : i64} : (" +
+            typeOf(x.dims) + ", tensor<f32>, tensor<i1>, none) -> (" + typeOf(x.dims) + ", none) loc(\"" + name +
+            "\")\n";
+    return {name + "#0", x.dims};
+  }
+
   Value reshape(const std::string &name, const Value &x, std::vector<int64_t> dims) {
     std::string list;
     for (int64_t dim : dims)
@@ -155,15 +167,18 @@ private:
     Value values = heads(at + "value", projection(at + "value", x, sizes.hidden), false);
     Value scores = op("matmul", at + "scores", {query, key}, square);
     Value weights = op("softmax", at + "weights", {scores}, square, "axis = -1 : i64");
-    Value mixed = op("matmul", at + "mixed", {weights, values}, {sizes.batch, sizes.heads, sizes.length, size});
+    Value mixed = op("matmul", at + "mixed", {dropout(at + "weights_drawn", weights), values},
+                     {sizes.batch, sizes.heads, sizes.length, size});
     return closeAttention(mixed, x, at);
   }
 
   Value layer(const Value &x, const std::string &at) {
-    Value joined = op("add", at + "joined", {x, attention(norm(at + "norm1", x), at)}, x.dims);
+    Value mixed = dropout(at + "out_drawn", attention(norm(at + "norm1", x), at));
+    Value joined = op("add", at + "joined", {x, mixed}, x.dims);
     Value up = projection(at + "up", norm(at + "norm2", joined), 4 * sizes.hidden);
     Value active = op("gelu", at + "active", {up}, up.dims);
-    return op("add", at + "end", {joined, projection(at + "down", active, sizes.hidden)}, x.dims);
+    Value down = dropout(at + "down_drawn", projection(at + "down", active, sizes.hidden));
+    return op("add", at + "end", {joined, down}, x.dims);
   }
 
   const GptSizes &sizes;

@@ -16,12 +16,13 @@ struct GptSizes {
   bool hasEmbedding = false; ///< tokens [b, s] for "x", a table [V, h], and a norm in front of the head
   bool hasPositions = false; ///< behind the embedding a table [s, h] is added
   bool isTied = false;       ///< the head is the embedding's table, transposed
+  bool hasDropout = false;   ///< of probabilities, op by op, and of what is added to both sums of a layer
 };
 
-/// `main` of a GPT without dropout: in each layer, "l0_" and so on, a norm, queries, keys and values,
+/// `main` of a GPT: in each layer, "l0_" and so on, a norm, queries, keys and values,
 /// scores, softmax, their product with the values, the projection "out", a norm, "up" to 4 h, gelu and "down" back;
-/// sums "joined" and "end". The head multiplies by [h, V]. The result is "y". Embeddings, biases and fewer heads of
-/// keys are there where the sizes say so.
+/// sums "joined" and "end". The head multiplies by [h, V]. The result is "y". Embeddings, biases, fewer heads of
+/// keys and dropout are there where the sizes say so.
 std::string gptText(const GptSizes &sizes);
 
 } // namespace apc

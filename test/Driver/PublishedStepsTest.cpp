@@ -139,6 +139,53 @@ TEST_CASE("Shares of activations that cuts and recomputation leave are the print
   }
 }
 
+// Table 2 in MiB for each layer and micro-batch. The gathered inputs of four products stay in two tensors of s b h for
+// the gradients of the weights, where the paper keeps a device's part of them and gathers them again.
+TEST_CASE(
+    "A layer of a plan holds the printed MiB of activations: whole, on 8 devices, with cut sequences, recomputed") {
+  constexpr double printed[][4] = {
+      {6752, 1264, 844, 96}, {2736, 552, 342, 48}, {3920, 840, 490, 80}, {4900, 1050, 612.5, 100}};
+  for (auto [run, layer] : llvm::zip_equal(runs, printed)) {
+    INFO(run.sizes.hidden);
+    GptSizes sizes = run.sizes;
+    sizes.vocabulary = 0;
+    const StepOf full{.recompute = RecomputePolicy::Full, .microBatches = 2};
+    CHECK(double(layerBytesOn(ways, sizes, full, false).planned) / miB == layer[3]);
+    sizes.hasDropout = true;
+    const StepOf whole{.microBatches = 2};
+    CHECK(double(layerBytesOn(1, sizes, whole, false).planned) / miB == layer[0]);
+    CHECK(double(layerBytesOn(ways, sizes, whole, false).planned) / miB == layer[1]);
+    LayerBytes cut = layerBytesOn(ways, sizes, whole, true);
+    CHECK(double(cut.kept) / miB == layer[2]);
+    CHECK(double(cut.planned) / miB == layer[2] + 2 * 2 * (1 - 1.0 / ways) * run.bytesUnit() / miB);
+  }
+}
+
+// 5 a s / h: probabilities, their mask, and the dropped ones. Selective recomputation saves these. Draws are kept here,
+// so that with dropout a policy saves less; without it, 2 a s / h and the result of the attention.
+TEST_CASE("Scores take the printed bytes for each s b h, and the share that selective recomputation saves") {
+  constexpr double printed[] = {106.7, 80, 64, 64};
+  for (auto [run, scores] : llvm::zip_equal(runs, printed)) {
+    INFO(run.sizes.hidden);
+    GptSizes sizes = run.sizes;
+    sizes.vocabulary = 0;
+    auto perUnit = [&](const StepOf &how) {
+      return double(layerBytesOn(1, sizes, how, false).planned) / run.bytesUnit();
+    };
+    const StepOf selective{.recompute = RecomputePolicy::Attention, .isFused = true, .microBatches = 2};
+    double without = perUnit({.microBatches = 2});
+    CHECK(without - perUnit(selective) == Approx(2 * run.scoresUnit() + 2));
+    sizes.hasDropout = true;
+    double dropped = perUnit({.microBatches = 2});
+    CHECK(dropped - 34 == Approx(scores).epsilon(1e-3));
+    double saved = (dropped - 34) / dropped;
+    if (run.sizes.hidden == 12288) // GPT-3
+      CHECK(saved == Approx(0.70).epsilon(0.005));
+    if (run.sizes.hidden == 20480) // MT-NLG
+      CHECK(saved == Approx(0.65).epsilon(0.005));
+  }
+}
+
 // 37.83 s become 39.15 s, without overlap: gradients of 4 bytes, 1/280 of all, moved at 10 GB/s. Links here give 22.5
 // GB/s to exchanges that have them to themselves; in the run those of all devices met on the switches.
 TEST_CASE("8-way data parallelism of 530B adds about what was measured to a step without overlap") {

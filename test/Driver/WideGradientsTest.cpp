@@ -81,6 +81,22 @@ TEST_CASE("Reductions over devices have the bits that sums of gradients have") {
     }
 }
 
+// 2 + 2 bytes that are gathered for each parameter, for both passes, and 4 that are reduced, by rings. The backward
+// pass reads no biases of the two norms.
+TEST_CASE("ZeRO 3 sends (2 + 2 + 4) P (N - 1) / N bytes with gradients in 32 bits") {
+  for (int64_t n : {2, 4, 8}) {
+    INFO(n);
+    Plan plan = planOn(stepOf(8, /*widens=*/true, 1), {n, 1, 3});
+    std::map<std::string, int64_t> received;
+    for (const PlanCollectives &row : plan.stages.front().collectives)
+      received[row.collective] += row.receivedBytes;
+    const double each = double(layerParameters) * double(n - 1) / double(n);
+    CHECK(double(received["AllGather"]) / each == Approx(2 + 2 * (1 - 3.0 * hidden / double(layerParameters))));
+    CHECK(double(received["ReduceScatter"]) / each == Approx(4));
+    CHECK(double(received["AllGather"] + received["ReduceScatter"]) / each == Approx(2 + 2 + 4).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("Steps with gradients in 32 bits are those of one device, whatever is cut") {
   for (const char *layout : {"dp=2,tp=2", "dp=3,zero=1", "dp=3,zero=2,mb=1", "dp=2,tp=2,zero=3"})
     checkTinyGptStep(layout, [](PlanRequest &request) {

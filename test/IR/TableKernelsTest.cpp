@@ -1,6 +1,10 @@
 // Look-ups, boxes and optimizers where ONNX's own cases do not reach.
 #include "CheckKernels.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
 // Node 0 tests feature 0 against 1, node 1 is in {2, 4} of feature 1; NaN takes the true side of node 1 alone.
 TEST_CASE("Trees compare in every mode, send NaN to the named side and sum their leaves") {
   auto tree = [](std::string rest) {
@@ -101,4 +105,49 @@ TEST_CASE("Optimizers count their steps") {
     %1:2 = "apc.momentum"(%r, %t, %x, %g, %g) {alpha = 0.5 : f32, beta = 0.25 : f32, mode = "standard", norm_coefficient = 0.0 : f32, expected = [dense<1.5> : tensor<1xf32>, dense<1.5> : tensor<1xf32>]} : (tensor<f32>, tensor<i64>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>)
     %2:3 = "apc.adam"(%r, %t, %x, %g, %h, %h) {alpha = 0.5 : f32, beta = 0.75 : f32, epsilon = 0.0 : f32, norm_coefficient_post = 0.5 : f32, expected = [dense<1.05904150> : tensor<1xf32>, dense<1.0> : tensor<1xf32>, dense<1.0> : tensor<1xf32>]} : (tensor<f32>, tensor<i64>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>)
   )mlir");
+}
+
+/// The values after steps of Adam from 1 at a rate of 0.01 with the gradients 0.5, -0.25 and 1, each step with an
+/// epsilon of its own.
+static std::vector<double> stepsOfAdam(llvm::ArrayRef<double> epsilons) {
+  mlir::MLIRContext context;
+  context.loadDialect<apc::ApcDialect, mlir::func::FuncDialect>();
+  mlir::Builder builder(&context);
+  auto type = mlir::RankedTensorType::get({1}, builder.getF64Type());
+  auto constant = [&](double value) { return mlir::DenseElementsAttr::get(type, value); };
+  auto rate = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, builder.getF64Type()), 0.01);
+  const double gradients[] = {0.5, -0.25, 1};
+  llvm::SmallVector<mlir::DenseElementsAttr, 1> held = {constant(1), constant(0), constant(0)};
+  std::vector<double> found;
+  for (int64_t step = 0; step < 3; ++step) {
+    auto count = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, builder.getI64Type()), step + 1);
+    std::string text = llvm::formatv(
+        R"mlir(func.func @f(%r: tensor<f64>, %t: tensor<i64>, %x: tensor<1xf64>, %g: tensor<1xf64>, %v: tensor<1xf64>, %h: tensor<1xf64>) {{
+          %0:3 = "apc.adam"(%r, %t, %x, %g, %v, %h) {{alpha = 0.9 : f32, beta = 0.999 : f32, epsilon = {0:e8} : f32} :
+              (tensor<f64>, tensor<i64>, tensor<1xf64>, tensor<1xf64>, tensor<1xf64>, tensor<1xf64>) -> (tensor<1xf64>, tensor<1xf64>, tensor<1xf64>)
+          return
+        })mlir",
+        epsilons[step]);
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    REQUIRE(module);
+    module->walk([&](apc::OperatorInterface op) {
+      auto results = apc::foldConstants(op, {rate, count, held[0], constant(gradients[step]), held[1], held[2]});
+      REQUIRE(results);
+      held = *results;
+    });
+    found.push_back(held[0].getValues<double>()[0]);
+  }
+  return found;
+}
+
+// ONNX, and Hugging Face's AdamW, add epsilon to the root that is not corrected; PyTorch to the corrected one, which is
+// the same where ONNX's is sqrt(1 - beta2^t) times as large. Attributes have 32 bits.
+TEST_CASE("Adam adds a large epsilon where ONNX does, and gives PyTorch's steps by an epsilon of its own") {
+  auto check = [](const std::vector<double> &found, llvm::ArrayRef<double> expected) {
+    for (size_t step = 0; step < expected.size(); ++step)
+      CHECK(found[step] == Approx(expected[step]).epsilon(0).margin(3e-8));
+  };
+  check(stepsOfAdam({0.1, 0.1, 0.1}), {0.998634729, 0.998234771, 0.996484871});
+  auto corrected = [](int step) { return 0.1 * std::sqrt(1 - std::pow(0.999, step)); };
+  check(stepsOfAdam({corrected(1), corrected(2), corrected(3)}), {0.991666667, 0.989541106, 0.983824077});
 }

@@ -112,6 +112,9 @@ TEST_CASE("A layer whose norms are cut along the sequence has 4 all-gathers and 
   CHECK(found.count == Counts{{"AllGather", 4}, {"ReduceScatter", 4}});
   CHECK(double(found.bytes["AllGather"]) == Approx(4 * (ways - 1) / ways * bytes));
   CHECK(double(found.bytes["ReduceScatter"]) == Approx(4 * (ways - 1) / ways * bytes));
+  // Norms that are made again from what is kept of them are gathered again: the paper's two more.
+  CHECK(volumesOfLayer(sizes, {.recompute = RecomputePolicy::Norms}, {1, 4}).count ==
+        Counts{{"AllGather", 6}, {"ReduceScatter", 4}});
   Counts recomputed = volumesOfLayer(sizes, {.recompute = RecomputePolicy::Full}, {1, 4}).count;
   CHECK(recomputed == Counts{{"AllGather", 6}, {"ReduceScatter", 5}});
 }

@@ -1,0 +1,118 @@
+// The order in which numbers of workers and their micro-batches are tried, by planners that answer as the tests say.
+#include "../../lib/Driver/Training/Workers/EvenShares.h"
+#include "../../lib/Driver/Training/Workers/TryWorkers.h"
+#include "../ValueOf.h"
+
+#include "apc/Driver/ImportStep.h"
+#include "apc/Support/Error.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+using SecondsOf = std::map<std::string, double>; ///< by point
+
+PlanRequest stepOf(int64_t globalBatch) {
+  PlanRequest request;
+  request.mode = StepMode::Train;
+  request.recompute = RecomputeChoice::None;
+  request.globalBatch = globalBatch;
+  request.pipeline = {};
+  return request;
+}
+
+Pool poolOf(std::vector<int64_t> sizes) {
+  Pool pool;
+  for (int64_t size : sizes)
+    pool.levels.emplace_back().size = size;
+  return pool;
+}
+
+/// "2x16": 16 micro-batches on 2 workers.
+std::string pointOf(const PlanRequest &own) {
+  return std::to_string(*own.pipeline.count) + "x" + std::to_string(microBatchesOf(own));
+}
+
+/// The points that are planned in their order, and the seconds of the best.
+struct Run {
+  Texts points;
+  std::optional<double> seconds;
+};
+
+/// With points that take as long as \p known says; others do not fit. Workers that \p refuses has are refused.
+Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0) {
+  const PlanRequest request = stepOf(64);
+  const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
+  Run run;
+  auto never = [](const PlanRequest &) -> llvm::Expected<Plan> { return internalError("not asked for"); };
+  auto bound = [](const PlanRequest &) -> llvm::Expected<PipelineBound> { return internalError("not asked for"); };
+  auto first = [&](const PlanRequest &own, std::optional<double>) -> llvm::Expected<Plan> {
+    run.points.push_back(pointOf(own));
+    if (own.pipeline.count == refused)
+      return inputError("too few layers");
+    auto found = known.find(run.points.back());
+    if (found == known.end())
+      return noPlanError("does not fit");
+    Plan plan;
+    plan.request = own;
+    plan.stepSeconds = found->second;
+    return plan;
+  };
+  const PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
+  PipelineTrials trials(request, {never, never, never, first, bound, control}, pool);
+  if (llvm::Error error = tryWorkers(request, workers, trials))
+    FAIL(takeMessage(std::move(error)).second);
+  if (trials.all().found())
+    run.seconds = trials.all().found()->stepSeconds;
+  return run;
+}
+
+std::vector<int64_t> sizesOf(llvm::ArrayRef<PlanRequest> points) {
+  std::vector<int64_t> sizes;
+  for (const PlanRequest &point : points)
+    sizes.push_back(*point.microBatch);
+  return sizes;
+}
+
+} // namespace
+
+TEST_CASE("Every number of workers begins with some 8 micro-batches each before the best two go on, with fewer first") {
+  const SecondsOf seconds = {{"2x16", 10}, {"4x32", 9},  {"8x64", 12}, // the beginnings
+                             {"4x16", 8},  {"4x8", 8.5}, {"4x64", 9},  // the best of them: fewer, then more
+                             {"2x8", 7},   {"2x4", 11},  {"2x32", 20},
+                             {"8x32", 1}}; // the third is not gone on with, whatever it would give
+  Run run = tryAll({2, 4, 8}, seconds);
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x64", "2x8", "2x4", "2x32"});
+  CHECK(run.seconds == 7.0);
+}
+
+TEST_CASE("Beginnings end when two in a row gave nothing better") {
+  Run run = tryAll({2, 4, 8, 16, 32}, {{"2x16", 5}, {"4x32", 4}, {"8x64", 6}, {"16x64", 7}, {"32x64", 1}});
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "16x64", "4x16", "4x64", "2x8", "2x32"});
+  CHECK(run.seconds == 4.0);
+}
+
+TEST_CASE("Workers begin with more micro-batches until some fit, and those of which none fits, or that are refused, "
+          "are not gone on with") {
+  Run run = tryAll({2, 4, 8}, {{"2x32", 5}, {"2x64", 4}}, /*refused=*/8);
+  CHECK(run.points == Texts{"2x16", "2x32", "4x32", "4x64", "8x64", "2x8", "2x64"});
+  CHECK(run.seconds == 4.0);
+}
+
+// Workers of four nodes of 8 devices: micro-batches of 4, 8, 12, 16 ... are shared by four, of 2 and 6 by two.
+TEST_CASE("Micro-batches that nodes share evenly are tried before others, and in the place of their neighbours") {
+  const Pool pool = poolOf({8, 8});
+  PlanRequest request = stepOf(48);
+  request.pipeline = {2};
+  std::vector<PlanRequest> points = valueOf(microBatchRequests(request));
+  REQUIRE(sizesOf(points) == std::vector<int64_t>{48, 24, 16, 12, 8, 6, 4, 3, 2, 1});
+  CHECK(sizesOf(evenlyShared(pool, points)) == std::vector<int64_t>{48, 24, 16, 12, 8, 4, 2, 1});
+  std::reverse(points.begin(), points.end());
+  CHECK(sizesOf(evenlyShared(pool, points)) == std::vector<int64_t>{2, 4, 8, 12, 16, 24, 48});
+  std::reverse(points.begin(), points.end());
+  CHECK(*points[firstToTry(pool, 2, points)].microBatch == 4);         // 12 micro-batches; of 16 none has all nodes
+  CHECK(*points[firstToTry(poolOf({64}), 2, points)].microBatch == 3); // all are alike: 16 micro-batches
+}

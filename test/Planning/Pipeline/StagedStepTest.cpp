@@ -43,8 +43,8 @@ struct Staged {
 
 } // namespace
 
-// What the search of one stage finds fills its share of the memory, and a stage that follows it needs a little more than
-// there is. In less memory it finds another program that takes as long.
+// The program that is found for one stage fills its share of the memory, and a stage that follows it needs a little
+// more than there is. In less memory another one is found that takes as long.
 TEST_CASE("Where stages need up to a twentieth more than there is, they are searched again in less memory") {
   for (unsigned seed : {3, 9, 23, 45, 61, 125}) {
     INFO("step " << seed);

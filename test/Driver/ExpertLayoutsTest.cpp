@@ -1,5 +1,5 @@
-// A plan beside the layouts that an expert would try in its place. Takes minutes: ctest runs it as
-// Driver.ExpertLayouts, among the checks labelled Long.
+// A plan beside the layouts that an expert would try in its place. Takes a minute: ctest runs it beside the others, as
+// Driver.ExpertLayouts.
 #include "../ValueOf.h"
 #include "Samples.h"
 

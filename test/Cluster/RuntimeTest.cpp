@@ -31,7 +31,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
       "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
       "overwrites_scores": true, "keeps_gradients": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2,
-      "gradient_exchange_bytes": 8, "recomputes_logits": true,
+      "gradient_exchange_bytes": 8, "recomputes_logits": true, "recomputes_last_products": true,
       "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
                                                 "own.json"));
   CHECK(!runtime.fusesAttention);
@@ -49,6 +49,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.gradientSumBytes == 2);
   CHECK(runtime.gradientExchangeBytes == 8);
   CHECK(runtime.recomputesLogits);
+  CHECK(runtime.recomputesLastProducts);
   CHECK(runtime.fp16GradientSumBytes == 1);
   CHECK(runtime.fp16GradientHeldBytes == 4);
   CHECK(runtime.waitsForTransfers);

@@ -188,6 +188,32 @@ TEST_CASE("logits are made and exchanged again where a trainer computes them aga
   CHECK(graph.values[3].exchanged() == TensorShape{{mebi}, 32});
 }
 
+TEST_CASE("products that end a recomputed layer are made again where a trainer runs it whole") {
+  Chain chain;
+  chain.bits = 16;
+  auto add = [&](Work work, llvm::ArrayRef<ValueId> operands) { return *chain.add(operands, true, work, 2); };
+  OpGraph &graph = chain.graph;
+  ValueId rows = add(Work::View, {}), weight = add(Work::View, {});
+  ValueId inner = add(Work::Stream, {rows});
+  for (int64_t last = 0; last < 2; ++last)
+    add(Work::Contraction, {inner, weight}); // ops 3 and 4
+  graph.ops[4].rule = graph.ops[3].rule;
+  add(Work::Contraction, {rows, weight}); // reads nothing that is made again
+  add(Work::Stream, {rows});              // `inner` again
+  graph.ops[6].rule = graph.ops[2].rule;
+  graph.ties = {{OpId(2), OpId(6)}};
+  Runtime runtime;
+  runProductsAgain(graph, runtime);
+  CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 2);
+  runtime.recomputesLastProducts = true;
+  runProductsAgain(graph, runtime);
+  CHECK(graph.ruleOf(OpId(3)).flopsPerPoint == 4);
+  CHECK(graph.op(OpId(4)).rule == graph.op(OpId(3)).rule); // layers stay equal
+  CHECK(graph.values[3].exchanged() == TensorShape{{mebi}, 32});
+  CHECK(graph.ruleOf(OpId(5)).flopsPerPoint == 2);
+  CHECK(graph.ruleOf(OpId(2)).flopsPerPoint == 2);
+}
+
 TEST_CASE("kernels of an attention have a share of the device's speed") {
   Runtime half;
   half.attentionShare = 0.5;

@@ -16,10 +16,12 @@ struct RepeatedRun {
 };
 
 /// The runs of equal consecutive segments of `main`, in its order, without constants and parameters, none of them over
-/// the end of a part or of a transfer between stages. Ops that no parameter leads to and that are made for
-/// all layers, of which there are fewer than readers, are left out, too: rotary tables inside the first layer. Segments are equal
-/// when their ops have the same attributes (but for names and ties) and types, and the same references to one another;
-/// what they read from outside may differ. Where a run could start at several ops, it starts where fewest values cross.
+/// the end of a part or of a transfer between stages. Segments are equal when their ops have the same attributes (but
+/// for names and ties) and types, and the same references to one another; what they read from outside may differ. Where
+/// a run could start at several ops, it starts where fewest values cross.
+///
+/// Ops that no parameter leads to and of which there are fewer than readers are left out: what the first layer makes
+/// for all layers, such as rotary tables, is none of its own.
 ///
 /// Greedy: the run in which most ops repeat first, then the ops left on both sides of it; runs in which fewer than 8
 /// ops repeat are left out.

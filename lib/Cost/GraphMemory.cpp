@@ -168,6 +168,8 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
                ArrayRef<size_t> ends, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
+  // Sums over micro-batches are there anyway, and what is added to them comes and goes.
+  const bool keepsGradients = model.getPool().runtime.keepsGradients && graph.microBatches() == 1;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value) || (!inside.empty() && inside[v]))
@@ -180,7 +182,7 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
     bool isInput = value.role == ValueRole::Input && !graph.op(value.producer).isTransfer;
-    bool isKept = model.getPool().runtime.keepsGradients && value.role == ValueRole::Gradient;
+    bool isKept = keepsGradients && value.role == ValueRole::Gradient;
     bool isThere = isInput || isKept || graph.isAccumulated(ValueId(v));
     PeakValue own{ValueId(v), bytes, role.category};
     if (role.staysForStep) {

@@ -74,6 +74,7 @@ private:
 
   std::vector<mlir::Operation *> ops;
   std::vector<unsigned> numbers;
+  std::vector<bool> followsShared; ///< by op: ops that are left out stand right before it
   llvm::DenseMap<mlir::Operation *, size_t> positions;
   std::vector<size_t> lastUse; ///< by op: the position of the last op that uses one of its results
   std::vector<RepeatedRun> found;
@@ -116,9 +117,13 @@ RunFinder::RunFinder(mlir::func::FuncOp main) {
     numbered.emplace_back(&op, numbering.numberOf(&op));
   }
   llvm::DenseSet<mlir::Operation *> shared = madeForAll(numbered);
+  bool isBehindShared = false;
   for (auto [op, number] : numbered) {
-    if (shared.contains(op))
-      continue; // a layer that makes it for all layers is like them
+    if (shared.contains(op)) { // a layer that makes it for all layers is like them
+      isBehindShared = true;
+      continue;
+    }
+    followsShared.push_back(std::exchange(isBehindShared, false));
     positions[op] = ops.size();
     ops.push_back(op);
     numbers.push_back(number);
@@ -187,10 +192,12 @@ Run RunFinder::bestRun(size_t begin, size_t end) const {
         ++equal;
       size_t count = 1 + equal / period;
       if (count >= 2 && (count - 1) * period > best.saved()) {
-        // The run may start anywhere in its slack: where fewest values cross is where a layer ends.
+        // The run may start anywhere in its slack: where fewest values cross is where a layer ends, and before the
+        // first layer often stands what is made for all.
+        auto rankOf = [&](size_t place) { return std::pair(numLiveAt(place), !followsShared[place]); };
         size_t start = at;
         for (size_t shifted = at; shifted <= at + equal % period; ++shifted)
-          if (numLiveAt(shifted) < numLiveAt(start))
+          if (rankOf(shifted) < rankOf(start))
             start = shifted;
         Run run = verifiedRun(start, period, start + count * period);
         if (run.saved() > best.saved())

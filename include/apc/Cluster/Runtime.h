@@ -39,13 +39,13 @@ struct Runtime {
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
   bool keepsGradients = false;       ///< gradients of parameters have a place of their own from step to step
-  bool gathersLogits = false;    ///< before the loss, which each rank of tensor parallelism then takes over all classes
+  bool gathersLogits = false; ///< before the loss, which each rank of tensor parallelism then takes over all classes
   bool recomputesLastProducts = false; ///< of layers: full recomputation runs them whole
-  bool recomputesLogits = false; ///< full recomputation runs their product again, as it does the layers before it
-  double collectiveShare = 1;    ///< the speed of collectives inside its steps beside that of the same alone
-  double dispatchSeconds = 0;    ///< of the host, for each kernel that it launches one by one
-  bool waitsForTransfers = false; ///< a stage of a pipeline computes nothing while it sends
-  bool waitsForKernels = false;   ///< the host launches a kernel when the one before has ended, not ahead of the device
+  bool recomputesLogits = false;       ///< full recomputation runs their product again, as it does the layers before it
+  double collectiveShare = 1;          ///< the speed of collectives inside its steps beside that of the same alone
+  double dispatchSeconds = 0;          ///< of the host, for each kernel that it launches one by one
+  bool waitsForTransfers = false;      ///< a stage of a pipeline computes nothing while it sends
+  bool waitsForKernels = false; ///< the host launches a kernel when the one before has ended, not ahead of the device
 
   bool keepsScores() const { return !fusesAttention && (scoreKeptBytes > 0 || scoreWorkBytes > 0); }
 };

@@ -12,8 +12,8 @@ struct LayoutFigures {
   double communicationSeconds = 0;
   double exposedCommunicationSeconds = 0;
   double bubbleSeconds = 0;
-  MemoryTable memory;     ///< of the fullest device
-  MemoryTable lastWorker; ///< of a device of the worker that holds the last stage
+  MemoryTable memory;                 ///< of the fullest device
+  MemoryTable lastWorker;             ///< of a device of the worker that holds the last stage
   MemoryTable lastWorkerBetweenSteps; ///< of that, what stays from one step to the next: parameters and states
   int64_t memoryLimitBytes = 0;
 };

@@ -39,7 +39,7 @@ static llvm::Expected<Plan> planOfPipeline(const PlanningTask &task, const Paral
   return plan;
 }
 
-/// What the planner of thousands of layouts needs of a plan.
+/// The part of a plan that is needed of thousands of layouts.
 namespace {
 struct PlanFigures {
   Plan plan;
@@ -99,7 +99,8 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   llvm::Expected<PlanningTask> task = makeTask(graph, own, target, {}, control);
   if (!task)
     return task.takeError();
-  llvm::Expected<PlanFigures> found = layout.pipeline > 1 ? figuresOfPipeline(*task, layout) : figuresOfStage(*task, layout);
+  llvm::Expected<PlanFigures> found =
+      layout.pipeline > 1 ? figuresOfPipeline(*task, layout) : figuresOfStage(*task, layout);
   if (!found)
     return found.takeError();
   Plan plan = withTotals(std::move(found->plan));

@@ -56,7 +56,10 @@ std::optional<Targets> targetsOf(mlir::Operation *op, Operands operands, unsigne
   bool hasWeights = operands.size() > labels + 1 && !isAbsent(op->getOperand(labels + 1));
   if (!operands[labels] || operands[labels]->isFloat() || (hasWeights && !operands[labels + 1]))
     return std::nullopt;
-  Targets targets{*operands[labels], hasWeights ? operands[labels + 1] : nullptr, std::nullopt, {},
+  Targets targets{*operands[labels],
+                  hasWeights ? operands[labels + 1] : nullptr,
+                  std::nullopt,
+                  {},
                   static_cast<size_t>(classDim(op))};
   if (auto ignored = op->getAttrOfType<mlir::IntegerAttr>("ignore_index"))
     targets.ignored = ignored.getInt();

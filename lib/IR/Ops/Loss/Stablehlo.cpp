@@ -105,9 +105,9 @@ private:
   HloWriter &h;
   bool isMean, isNone;
   unsigned classDim; ///< of the scores
-  Hlo isLabel; ///< for each score whether it is that of its row's label
-  Hlo ofRow;   ///< the weight of each row, with one class
-  Hlo total;   ///< the weight of all labels of the whole
+  Hlo isLabel;       ///< for each score whether it is that of its row's label
+  Hlo ofRow;         ///< the weight of each row, with one class
+  Hlo total;         ///< the weight of all labels of the whole
 };
 
 HloList crossEntropy(CrossEntropyOp op, HloWriter &h) {

@@ -39,6 +39,22 @@ TEST_CASE("The cross entropy by way of the logarithmic sum reverses for every re
   }
 }
 
+TEST_CASE("The cross entropy reverses where its classes are the last dim") {
+  for (const char *reduction : {"mean", "sum", "none"}) {
+    std::string type = reduction == std::string("none") ? "tensor<3x2xf64>" : "tensor<f64>";
+    std::string text = "func.func @main(%x: tensor<3x2x4xf64>) -> " + type + R"( {
+  %axes = apc.constant dense<2> : tensor<1xi64>
+  %labels = apc.constant dense<[[0, 3], [1, 2], [-1, 0]]> : tensor<3x2xi64>
+  %w = apc.constant dense<[1.0, 0.5, 2.0, 0.25]> : tensor<4xf64>
+  %s = "apc.log_sum_exp"(%x, %axes) : (tensor<3x2x4xf64>, tensor<1xi64>) -> tensor<3x2x1xf64>
+  %y = "apc.cross_entropy"(%x, %s, %labels, %w) {axis = 2 : i64, ignore_index = -1 : i64, reduction = ")" +
+                       reduction +
+                       R"("} : (tensor<3x2x4xf64>, tensor<3x2x1xf64>, tensor<3x2xi64>, tensor<4xf64>) -> )" + type +
+                       "\n  return %y : " + type + "\n}";
+    checkGradients(text.c_str());
+  }
+}
+
 TEST_CASE("The logarithm of a sum of exponentials reverses, in the precision of its operand") {
   checkGradients({"apc.log_sum_exp", {"3x4x2xf64", "[1] : 1xi64"}});
   checkGradients({"apc.log_sum_exp", {"3x4xf64", "none"}, "keepdims = 0 : i64"});

@@ -205,6 +205,14 @@ func.func @reduction(%scores: tensor<4x50xf32>, %labels: tensor<4xi64>, %n: none
 
 // -----
 
+func.func @classes(%scores: tensor<4x50xf32>, %sums: tensor<4x1xf32>, %labels: tensor<4xi64>, %n: none) {
+  // expected-error @below {{attribute 'axis' is 2; 0 to 1 are accepted}}
+  %0 = "apc.cross_entropy"(%scores, %sums, %labels, %n) {axis = 2 : i64} : (tensor<4x50xf32>, tensor<4x1xf32>, tensor<4xi64>, none) -> tensor<f32>
+  return
+}
+
+// -----
+
 func.func @kinds(%a: tensor<4x6xi64>, %b: tensor<6x7xf32>) {
   // expected-error @below {{operand 'B' holds 'f32', but 'A' holds 'i64'; the types must be equal}}
   %0 = "apc.matmul"(%a, %b) : (tensor<4x6xi64>, tensor<6x7xf32>) -> tensor<4x7xi64>

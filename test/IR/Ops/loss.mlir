@@ -42,6 +42,14 @@ func.func @cross_entropy(%scores: tensor<4x50x7xf16>, %sums: tensor<4x1x7xf32>, 
   return
 }
 
+// Classes behind the dims of the labels, which may be cut, too.
+func.func @last_classes(%scores: tensor<4x7x50xf16>, %sums: tensor<4x7x1xf32>, %labels: tensor<4x7xi64>) {
+  %none = apc.none
+  // CHECK: apc.cross_entropy: d0 d1 d2, d0 d1 1, d0 d1, _ -> d0 d1 {d0=4, d1=7, d2=50 sum}{{$}}
+  %0 = "apc.cross_entropy"(%scores, %sums, %labels, %none) {axis = 2 : i64, reduction = "none"} : (tensor<4x7x50xf16>, tensor<4x7x1xf32>, tensor<4x7xi64>, none) -> tensor<4x7xf16>
+  return
+}
+
 func.func @loss_gradients(%scores: tensor<4x50x7xf32>, %sums: tensor<4x1x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf32>, %dy: tensor<f32>,
                           %rows: tensor<4x7xf32>) {
   %none = apc.none

@@ -109,26 +109,26 @@ def forward(rank, weights, tokens, target, step, learning_rate):
     (ln_f_layer_normalization, _, _) = ops.layer_normalization(kept.add_3[2], weights["ln_f.weight"],
             weights["ln_f.bias"], epsilon=1e-05)
     transpose_3 = weights["wte.weight"].permute([1, 0])
-    logits_scores = torch.matmul(ln_f_layer_normalization, transpose_3).reshape((10, 101))  # b0:device, 5.02 us
-    logits_targets = target.reshape((10,))
-    logits_cross_entropy_log_sum = ops.precise(logits_scores).logsumexp([1], keepdim=True)
-    logits_targets_whole = all_gather(rank, ("device",), logits_targets, 0)  # [device] -> [-] of [40], 80 B, 26.8 us
-    shard_offset = rank.offset(("device",), 40)[0]
-    logits_cross_entropy = ops.cross_entropy(logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, None,
-            reduction="mean", offsets=[shard_offset, [0]])
+    mat_mul = torch.matmul(ln_f_layer_normalization, transpose_3)  # b0:device, 5.02 us
+    logits_cross_entropy_log_sum = ops.precise(mat_mul).logsumexp([2], keepdim=True)
+    target_whole = all_gather(rank, ("device",), target, 0)  # [device, -] -> [-, -] of [8, 5], 80 B
+    shard_offset = rank.offset(("device",), 8)[0]
+    logits_cross_entropy = ops.cross_entropy(mat_mul, logits_cross_entropy_log_sum, target_whole, None,
+            reduction="mean", axis=2, offsets=[shard_offset, [0], [0]])
     # [] sum{device} -> [] of [], 4 B, 28.6 us
     logits_cross_entropy_sum = all_reduce(rank, ("device",), logits_cross_entropy, "sum")
-    return (logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, shard_offset, transpose_3,
-            ln_f_layer_normalization, kept, tokens, learning_rate, step, logits_cross_entropy_sum)
+    return (mat_mul, logits_cross_entropy_log_sum, target_whole, shard_offset, transpose_3, ln_f_layer_normalization,
+            kept, tokens, learning_rate, step, logits_cross_entropy_sum)
 
 
-def backward(rank, weights, logits_scores, logits_cross_entropy_log_sum, logits_targets_whole, shard_offset,
-        transpose_3, ln_f_layer_normalization, kept, tokens, learning_rate, step, logits_cross_entropy_sum):
-    logits_scores_grad = ops.cross_entropy_grad(rank.constants["constant_2"], logits_scores,
-            logits_cross_entropy_log_sum, logits_targets_whole, None, reduction="mean", offsets=[shard_offset,
-            [0]]).reshape((2, 5, 101))
-    mat_mul_grad = torch.einsum("abd,cd->abc", logits_scores_grad, transpose_3)  # a:device, 5.02 us
-    mat_mul_grad_2 = torch.einsum("abd,abc->cd", logits_scores_grad, ln_f_layer_normalization)  # a:device, 5.02 us
+def backward(rank, weights, mat_mul, logits_cross_entropy_log_sum, target_whole, shard_offset, transpose_3,
+        ln_f_layer_normalization, kept, tokens, learning_rate, step, logits_cross_entropy_sum):
+    logits_cross_entropy_grad = ops.cross_entropy_grad(rank.constants["constant_2"], mat_mul,
+            logits_cross_entropy_log_sum, target_whole, None, reduction="mean", axis=2, offsets=[shard_offset, [0],
+            [0]])
+    mat_mul_grad = torch.einsum("abd,cd->abc", logits_cross_entropy_grad, transpose_3)  # a:device, 5.02 us
+    # a:device, 5.02 us
+    mat_mul_grad_2 = torch.einsum("abd,abc->cd", logits_cross_entropy_grad, ln_f_layer_normalization)
     # [-, -] sum{device} -> [-, -] of [24, 101], 9.47 KiB, 28.7 us
     transpose_grad = all_reduce(rank, ("device",), mat_mul_grad_2, "sum").permute([1, 0])
     ln_f_layer_normalization_grad = ops.layer_normalization_scale_grad(mat_mul_grad, kept.add_3[2], axis=2,

@@ -268,6 +268,8 @@ static void runTwice(OpGraph &graph, GraphOp &op, std::map<RuleId, RuleId> &twic
 }
 
 void runProductsAgain(OpGraph &graph, const Runtime &runtime) {
+  if (!runtime.recomputesLogits && !runtime.recomputesLastProducts)
+    return;
   const std::vector<bool> isOfLoss = lossValues(graph), follows = graph.followers(), ends = endsOfRecomputed(graph);
   std::map<RuleId, RuleId> twice;
   for (size_t index = 0; index < graph.ops.size(); ++index) {

@@ -167,26 +167,16 @@ size_t Score::rowsUsed() const {
   return sum;
 }
 
-std::vector<Compared> Score::times() const {
+static std::vector<Compared> ofAll(llvm::ArrayRef<SourceScore> sources, std::vector<Compared> SourceScore::*figures) {
   std::vector<Compared> all;
   for (const SourceScore &source : sources)
-    llvm::append_range(all, source.times);
+    llvm::append_range(all, source.*figures);
   return all;
 }
 
-std::vector<Compared> Score::memory() const {
-  std::vector<Compared> all;
-  for (const SourceScore &source : sources)
-    llvm::append_range(all, source.memory);
-  return all;
-}
-
-std::vector<Compared> Score::boundaries() const {
-  std::vector<Compared> all;
-  for (const SourceScore &source : sources)
-    llvm::append_range(all, source.boundaries);
-  return all;
-}
+std::vector<Compared> Score::times() const { return ofAll(sources, &SourceScore::times); }
+std::vector<Compared> Score::memory() const { return ofAll(sources, &SourceScore::memory); }
+std::vector<Compared> Score::boundaries() const { return ofAll(sources, &SourceScore::boundaries); }
 
 Score scoreRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> predictions) {
   return Judge(rows, predictions).judge();

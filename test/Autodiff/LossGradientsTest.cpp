@@ -23,36 +23,30 @@ TEST_CASE("The log probabilities beside the cross entropy reverse, too") {
   checkGradients({"apc.softmax_cross_entropy_loss", {"3x4xf64", "[0, 3, 1] : 3xi64", "none"}, "", 2});
 }
 
-TEST_CASE("The cross entropy by way of the logarithmic sum reverses for every reduction") {
+/// Checks the cross entropy by way of the logarithmic sum for scores of 4 classes, dim `axis`, with labels [3, 2].
+static void checkCrossEntropy(const std::string &scores, const std::string &sums, int axis) {
   for (const char *reduction : {"mean", "sum", "none"}) {
     std::string type = reduction == std::string("none") ? "tensor<3x2xf64>" : "tensor<f64>";
-    std::string text = "func.func @main(%x: tensor<3x4x2xf64>) -> " + type + R"( {
-  %axes = apc.constant dense<1> : tensor<1xi64>
+    std::string at = std::to_string(axis);
+    std::string text = "func.func @main(%x: " + scores + ") -> " + type + " {\n  %axes = apc.constant dense<" + at +
+                       R"(> : tensor<1xi64>
   %labels = apc.constant dense<[[0, 3], [1, 2], [-1, 0]]> : tensor<3x2xi64>
   %w = apc.constant dense<[1.0, 0.5, 2.0, 0.25]> : tensor<4xf64>
-  %s = "apc.log_sum_exp"(%x, %axes) : (tensor<3x4x2xf64>, tensor<1xi64>) -> tensor<3x1x2xf64>
-  %y = "apc.cross_entropy"(%x, %s, %labels, %w) {ignore_index = -1 : i64, reduction = ")" +
-                       reduction +
-                       R"("} : (tensor<3x4x2xf64>, tensor<3x1x2xf64>, tensor<3x2xi64>, tensor<4xf64>) -> )" + type +
-                       "\n  return %y : " + type + "\n}";
+  %s = "apc.log_sum_exp"(%x, %axes) : ()" +
+                       scores + ", tensor<1xi64>) -> " + sums +
+                       "\n  %y = \"apc.cross_entropy\"(%x, %s, %labels, %w) {axis = " + at +
+                       " : i64, ignore_index = -1 : i64, reduction = \"" + reduction + "\"} : (" + scores + ", " +
+                       sums + ", tensor<3x2xi64>, tensor<4xf64>) -> " + type + "\n  return %y : " + type + "\n}";
     checkGradients(text.c_str());
   }
 }
 
+TEST_CASE("The cross entropy by way of the logarithmic sum reverses for every reduction") {
+  checkCrossEntropy("tensor<3x4x2xf64>", "tensor<3x1x2xf64>", 1);
+}
+
 TEST_CASE("The cross entropy reverses where its classes are the last dim") {
-  for (const char *reduction : {"mean", "sum", "none"}) {
-    std::string type = reduction == std::string("none") ? "tensor<3x2xf64>" : "tensor<f64>";
-    std::string text = "func.func @main(%x: tensor<3x2x4xf64>) -> " + type + R"( {
-  %axes = apc.constant dense<2> : tensor<1xi64>
-  %labels = apc.constant dense<[[0, 3], [1, 2], [-1, 0]]> : tensor<3x2xi64>
-  %w = apc.constant dense<[1.0, 0.5, 2.0, 0.25]> : tensor<4xf64>
-  %s = "apc.log_sum_exp"(%x, %axes) : (tensor<3x2x4xf64>, tensor<1xi64>) -> tensor<3x2x1xf64>
-  %y = "apc.cross_entropy"(%x, %s, %labels, %w) {axis = 2 : i64, ignore_index = -1 : i64, reduction = ")" +
-                       reduction +
-                       R"("} : (tensor<3x2x4xf64>, tensor<3x2x1xf64>, tensor<3x2xi64>, tensor<4xf64>) -> )" + type +
-                       "\n  return %y : " + type + "\n}";
-    checkGradients(text.c_str());
-  }
+  checkCrossEntropy("tensor<3x2x4xf64>", "tensor<3x2x1xf64>", 2);
 }
 
 TEST_CASE("The logarithm of a sum of exponentials reverses, in the precision of its operand") {

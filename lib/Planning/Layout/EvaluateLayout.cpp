@@ -43,7 +43,7 @@ static llvm::Expected<Plan> planOfPipeline(const PlanningTask &task, const Paral
 namespace {
 struct PlanFigures {
   Plan plan;
-  std::vector<MemoryTable> betweenSteps; ///< of a device, by stage
+  MemoryTable betweenSteps; ///< of a device of the worker that holds the last stage
 };
 } // namespace
 
@@ -67,7 +67,7 @@ static llvm::Expected<PlanFigures> figuresOfStage(const PlanningTask &task, cons
     return costed.takeError();
   PlanFigures figures;
   figures.plan.stages.push_back(figuresOf(costed->candidate));
-  figures.betweenSteps.push_back(betweenStepsOf(task, costed->candidate));
+  figures.betweenSteps = betweenStepsOf(task, costed->candidate);
   return figures;
 }
 
@@ -82,12 +82,14 @@ static llvm::Expected<PlanFigures> figuresOfPipeline(const PlanningTask &task, c
   Plan &plan = figures.plan;
   plan.pipeline.emplace();
   for (auto [index, own] : llvm::enumerate(answer.stages)) {
-    figures.betweenSteps.push_back(betweenStepsOf(*own->task, *own->candidate));
     plan.stages.push_back(figuresOf(*own->candidate));
     plan.stages.back().memoryTogether = answer.memory[index];
     plan.stages.back().firstRank =
         answer.workers.firstRank(answer.point.lists.shape.workerOf(static_cast<uint32_t>(index)));
   }
+  for (const auto &[stage, own] : llvm::zip_equal(plan.stages, answer.stages))
+    if (stage.firstRank == plan.stages.back().firstRank)
+      figures.betweenSteps += betweenStepsOf(*own->task, *own->candidate);
   plan.stepSeconds = answer.time.stepSeconds;
   return figures;
 }
@@ -111,11 +113,10 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   figures.exposedCommunicationSeconds = plan.exposedCommunicationSeconds;
   figures.bubbleSeconds = plan.bubbleSeconds;
   figures.memory = plan.memory;
-  for (const auto &[stage, betweenSteps] : llvm::zip_equal(plan.stages, found->betweenSteps))
-    if (stage.firstRank == plan.stages.back().firstRank) {
+  for (const StagePlan &stage : plan.stages)
+    if (stage.firstRank == plan.stages.back().firstRank)
       figures.lastWorker += stage.memoryOfWorker();
-      figures.lastWorkerBetweenSteps += betweenSteps;
-    }
+  figures.lastWorkerBetweenSteps = found->betweenSteps;
   figures.memoryLimitBytes = task->memoryLimitBytes;
   return figures;
 }

@@ -20,7 +20,7 @@ double scaleOfHeads(mlir::Operation *op, int64_t headSize) {
   return given == 0 ? 1 / std::sqrt(static_cast<double>(headSize)) : given;
 }
 
-static Value shaped(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
+Value shaped(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
   return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", 1));
 }
 

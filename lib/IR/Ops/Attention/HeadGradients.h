@@ -33,6 +33,9 @@ mlir::Value joinFromHeads(GradientBuilder &g, mlir::Value apart, int64_t keyHead
 /// Bools [queries, keys]: a key is not behind its query, nor more than `window` before it (0: however far).
 mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window);
 
+/// `value` with other dims of as many elements.
+mlir::Value shaped(GradientBuilder &g, mlir::Value value, llvm::ArrayRef<int64_t> dims);
+
 /// Elements `begin` to `end` of the last dim.
 mlir::Value lastSlice(GradientBuilder &g, mlir::Value value, int64_t begin, int64_t end);
 

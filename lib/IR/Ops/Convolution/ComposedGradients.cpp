@@ -1,5 +1,6 @@
 // Gradients of convolutions with more in them: sums and activations, windows that look where offsets send them.
 #include "../Elementwise/Activation.h"
+#include "../ForwardAttributes.h"
 #include "Convolution.h"
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
@@ -19,10 +20,7 @@ bool FusedConvOp::differentiate(GradientBuilder &g) {
   };
   Activation activation{getActivation().value_or(""), parameter(0), parameter(1), parameter(2)};
   auto sum = [&] {
-    llvm::SmallVector<mlir::NamedAttribute, 6> attributes;
-    for (llvm::StringRef name : {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
-      if (mlir::Attribute value = (*this)->getAttr(name))
-        attributes.push_back(g.attribute(name, value));
+    auto attributes = forwardAttributes(g, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
     mlir::Value product = g.make<ConvOp>({getX(), getW(), getB()}, attributes);
     return isAbsent(getZ()) ? product : g.add(product, getZ());
   };

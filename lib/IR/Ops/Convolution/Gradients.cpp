@@ -1,5 +1,6 @@
 // Gradients of convolutions and pools.
 #include "../Attributes.h"
+#include "../ForwardAttributes.h"
 #include "Convolution.h"
 #include "WindowWalk.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -29,15 +30,6 @@ Attributes windowAttributes(GradientBuilder &g, const ConvolutionSizes &sizes) {
 
 Attributes with(Attributes attributes, mlir::NamedAttribute more) {
   attributes.push_back(more);
-  return attributes;
-}
-
-/// The attributes of the forward pool that its gradient has, too.
-Attributes poolAttributes(GradientBuilder &g, llvm::ArrayRef<llvm::StringRef> names) {
-  Attributes attributes;
-  for (llvm::StringRef name : names)
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
   return attributes;
 }
 
@@ -93,13 +85,14 @@ bool differentiateTransposedConvolution(GradientBuilder &g) {
 }
 
 void differentiateMaxPool(GradientBuilder &g) {
-  Attributes attributes = poolAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
+  Attributes attributes =
+      forwardAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
   g.give(0, g.make<MaxPoolGradOp>({g.incoming(), g.operand(0)}, attributes));
 }
 
 void differentiateAveragePool(GradientBuilder &g) {
-  Attributes attributes =
-      poolAttributes(g, {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"});
+  Attributes attributes = forwardAttributes(
+      g, {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"});
   attributes.push_back(g.attribute("data_shape", spaceOf(g.operand(0))));
   g.give(0, g.make<AveragePoolGradOp>({g.incoming()}, attributes));
 }
@@ -127,7 +120,7 @@ mlir::Value shareOf(GradientBuilder &g, int64_t p) {
 // Of y = (sum of |x| ^ p) ^ (1 / p) over a window: g y ^ (1 - p) sign(x) |x| ^ (p - 1), summed over the windows of x.
 // The gradient of a mean is spread over a window; with the points of the window counted, it is that of a sum.
 void differentiateLpPool(GradientBuilder &g) {
-  Attributes windows = poolAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
+  Attributes windows = forwardAttributes(g, {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"});
   mlir::Value x = g.operand(0);
   int64_t p = intAttribute(g.getForward(), "p", 2);
   Ints plane(dimsOf(x));

@@ -1,5 +1,6 @@
 // Gradients of operators that pick points of a feature map.
 #include "../Attributes.h"
+#include "../ForwardAttributes.h"
 #include "Convolution.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -13,15 +14,6 @@ namespace {
 
 using Attributes = llvm::SmallVector<mlir::NamedAttribute, 8>;
 using Ints = llvm::SmallVector<int64_t, 8>;
-
-/// The attributes of the forward op that its gradient has, too.
-Attributes sharedAttributes(GradientBuilder &g, llvm::ArrayRef<llvm::StringRef> names) {
-  Attributes attributes;
-  for (llvm::StringRef name : names)
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
-  return attributes;
-}
 
 /// The places of `I` count in the sizes that follow from the windows: what arrives, brought to these, zeros where it
 /// ends before.
@@ -76,7 +68,7 @@ bool Col2ImOp::differentiate(GradientBuilder &g) {
   auto block = constantInts(getBlockShape());
   if (!block)
     return false;
-  Attributes attributes = sharedAttributes(g, {"dilations", "pads", "strides"});
+  Attributes attributes = forwardAttributes(g, {"dilations", "pads", "strides"});
   attributes.push_back(g.attribute("kernel_shape", llvm::ArrayRef<int64_t>(*block)));
   g.give(0, g.make<Im2ColOp>({g.incoming()}, attributes));
   return true;
@@ -84,7 +76,7 @@ bool Col2ImOp::differentiate(GradientBuilder &g) {
 
 // The nearest points do not move with the grid.
 bool GridSampleOp::differentiate(GradientBuilder &g) {
-  Attributes attributes = sharedAttributes(g, {"align_corners", "mode", "padding_mode"});
+  Attributes attributes = forwardAttributes(g, {"align_corners", "mode", "padding_mode"});
   if (g.wants(1) && getMode() != "nearest")
     g.give(1, g.make<GridSampleGridGradOp>({g.incoming(), getX(), getGrid()}, attributes));
   attributes.push_back(g.attribute("data_shape", dimsOf(getX()).drop_front(2)));
@@ -95,12 +87,12 @@ bool GridSampleOp::differentiate(GradientBuilder &g) {
 
 bool MaxRoiPoolOp::differentiate(GradientBuilder &g) {
   if (g.wants(0))
-    g.give(0, g.make<MaxRoiPoolGradOp>({g.incoming(), getX(), getRois()}, sharedAttributes(g, {"spatial_scale"})));
+    g.give(0, g.make<MaxRoiPoolGradOp>({g.incoming(), getX(), getRois()}, forwardAttributes(g, {"spatial_scale"})));
   return true;
 }
 
 bool RoiAlignOp::differentiate(GradientBuilder &g) {
-  Attributes attributes = sharedAttributes(
+  Attributes attributes = forwardAttributes(
       g, {"coordinate_transformation_mode", "mode", "sampling_ratio", "spatial_scale", "opset_version"});
   llvm::ArrayRef<int64_t> map = dimsOf(getX());
   attributes.push_back(g.attribute("data_shape", llvm::ArrayRef<int64_t>{map[0], map[2], map[3]}));

@@ -147,6 +147,29 @@ mlir::Value scaled(GradientBuilder &g, mlir::Value value, double factor) {
 
 } // namespace
 
+mlir::Value Activation::make(GradientBuilder &g, mlir::Value x) const {
+  switch (kindOf(name)) {
+  case Kind::Identity:
+    return x;
+  case Kind::Relu:
+    return g.make<ReluOp>({x});
+  case Kind::Tanh:
+    return g.make<TanhOp>({x});
+  case Kind::Sigmoid:
+    return g.make<SigmoidOp>({x});
+  case Kind::Silu:
+    return g.make<SwishOp>({x});
+  case Kind::Gelu:
+    return g.make<GeluOp>({x});
+  case Kind::FastGelu:
+    return g.make<GeluOp>({x}, g.attribute("approximate", "tanh"));
+  case Kind::Softplus:
+    return g.make<SoftplusOp>({x});
+  default:
+    return {};
+  }
+}
+
 mlir::Value Activation::gradient(GradientBuilder &g, mlir::Value arriving, mlir::Value y,
                                  llvm::function_ref<mlir::Value()> x) const {
   switch (kindOf(name)) {

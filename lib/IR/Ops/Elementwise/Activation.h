@@ -15,13 +15,15 @@ class GradientBuilder;
 /// The activation that an attribute names, with its parameters (ONNX's defaults where they are not given).
 struct Activation {
   llvm::StringRef name;
-  std::optional<double> alpha, beta, gamma;
+  std::optional<double> alpha = {}, beta = {}, gamma = {};
 
   /// The function at x; the name's case does not matter and an empty name is the identity. Empty for names that are
   /// not known.
   std::optional<double> at(double x) const;
   /// The derivative at x; 0 or that of one side at a kink. Known for the functions of recurrent operators alone.
   std::optional<double> slope(double x) const;
+  /// The op of y at x, x itself for the identity; null for functions that gradients make nowhere.
+  mlir::Value make(GradientBuilder &g, mlir::Value x) const;
   /// The gradient at the operand x, where `arriving` is that at the result y; null for names that are not known. x is
   /// asked for where y does not do. Choices at kinks are PyTorch's.
   mlir::Value gradient(GradientBuilder &g, mlir::Value arriving, mlir::Value y,

@@ -1,4 +1,5 @@
 // Gradients of losses.
+#include "../ForwardAttributes.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
@@ -8,12 +9,8 @@ namespace apc {
 namespace {
 
 /// Attributes that losses and their gradients share.
-llvm::SmallVector<mlir::NamedAttribute, 2> lossAttributes(GradientBuilder &g) {
-  llvm::SmallVector<mlir::NamedAttribute, 2> attributes;
-  for (llvm::StringRef name : {"ignore_index", "reduction", "axis"})
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
-  return attributes;
+llvm::SmallVector<mlir::NamedAttribute, 8> lossAttributes(GradientBuilder &g) {
+  return forwardAttributes(g, {"ignore_index", "reduction", "axis"});
 }
 
 } // namespace

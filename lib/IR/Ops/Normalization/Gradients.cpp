@@ -1,5 +1,6 @@
 // Gradients of normalisations.
 #include "../Attributes.h"
+#include "../ForwardAttributes.h"
 #include "GradientParts.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -42,10 +43,7 @@ bool asksStatistics(GradientBuilder &g, const LayerNormalization &layer) {
 } // namespace
 
 void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind) {
-  Attributes attributes;
-  for (llvm::StringRef name : {"axis", "opset_version"})
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
+  auto attributes = forwardAttributes(g, {"axis", "opset_version"});
   llvm::SmallVector<mlir::Value, 2> operands = {g.incoming(), g.result()};
   g.give(0, kind == SoftmaxKind::Log ? g.make<LogSoftmaxGradOp>(operands, attributes)
                                      : g.make<SoftmaxGradOp>(operands, attributes));

@@ -1,4 +1,5 @@
 // Gradients of recurrent operators: the backward pass through the positions, then products and sums over all of them.
+#include "../ForwardAttributes.h"
 #include "Sizes.h"
 
 #include "apc/IR/Gradient.h"
@@ -69,11 +70,8 @@ mlir::Operation *makeBackward(GradientBuilder &g, Cell cell) {
   llvm::SmallVector<Value, 11> operands(g.getForward()->getOperands().take_front(numOperands(cell)));
   for (unsigned result = 0; result < g.getForward()->getNumResults(); ++result)
     operands.push_back(g.incoming(result) ? g.incoming(result) : g.absent());
-  llvm::SmallVector<mlir::NamedAttribute, 9> attributes;
-  for (llvm::StringRef name : {"activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size",
-                               "layout", "linear_before_reset", "input_forget"})
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
+  auto attributes = forwardAttributes(g, {"activation_alpha", "activation_beta", "activations", "clip", "direction",
+                                          "hidden_size", "layout", "linear_before_reset", "input_forget"});
   return cell == Cell::Rnn   ? g.create<RNNGradOp>(operands, attributes)
          : cell == Cell::Gru ? g.create<GRUGradOp>(operands, attributes)
                              : g.create<LSTMGradOp>(operands, attributes);

@@ -1,7 +1,8 @@
 // Gradients of mixtures of experts. Shapes do not depend on values, so that all experts see all tokens here, and those
 // that a token does not visit have the share 0.
 #include "../../Attributes.h"
-#include "../../Elementwise/NamedActivations.h"
+#include "../../Elementwise/Activation.h"
+#include "../HeadGradients.h"
 #include "../Kernels.h"
 #include "Experts.h"
 #include "apc/IR/Ops/Attention/Attention.h"
@@ -16,10 +17,6 @@ namespace apc {
 namespace {
 
 using mlir::Value;
-
-Value shaped(GradientBuilder &g, Value value, llvm::ArrayRef<int64_t> dims) {
-  return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", int64_t(1)));
-}
 
 Value filled(GradientBuilder &g, double value, Value like, llvm::ArrayRef<int64_t> dims) {
   return g.make<ExpandOp>({g.scalar(value, like), g.integers(dims)});
@@ -113,17 +110,16 @@ public:
       return;
     }
     // GELU is meant by its approximation.
-    activation = namedActivation(type == "gelu" ? "fastgelu" : type);
-    if (activation)
-      activated = activation->make(g, first);
+    activation.name = type == "gelu" ? "fastgelu" : type;
+    activated = activation.make(g, first);
   }
 
-  bool isKnown() const { return unit || activation; }
+  bool isKnown() const { return unit || activated; }
   Value getResult() { return unit ? unit->getResult() : third ? g.mul(activated, third) : activated; }
 
   Value ofFirst(Value arriving) {
     if (!unit)
-      return activation->gradient(g, third ? g.mul(arriving, third) : arriving, first, activated);
+      return activation.gradient(g, third ? g.mul(arriving, third) : arriving, activated, [&] { return first; });
     Value ofGate = unit->ofGate(arriving);
     return sizes.fused == 2 ? joined(ofGate, unit->ofValue(arriving)) : ofGate;
   }
@@ -156,7 +152,7 @@ private:
   Value first, third, activated;
   bool inBlocks = false;
   std::optional<GatedUnit> unit;
-  const NamedActivation *activation = nullptr;
+  Activation activation;
 };
 
 /// Products over letters: tokens t (and b before them), experts e, hidden h, rows of the first layer (inner i, also

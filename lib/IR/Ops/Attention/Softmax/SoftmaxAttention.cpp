@@ -1,6 +1,7 @@
 // Attention recognised from several operators of an exporter: sizes, rule and kernel.
 #include "SoftmaxAttention.h"
 
+#include "../../ForwardAttributes.h"
 #include "../Kernels.h"
 #include "CausalMask.h"
 #include "apc/IR/Kernels/Evaluate.h"
@@ -203,10 +204,7 @@ namespace {
 /// The ops of the gradients for each operand.
 template <typename OfQueries, typename OfKeys, typename OfValues, typename OfMask>
 void giveGradients(GradientBuilder &g, llvm::ArrayRef<mlir::Value> operands, llvm::ArrayRef<mlir::Value> ofValues) {
-  llvm::SmallVector<mlir::NamedAttribute, 5> attributes;
-  for (llvm::StringRef name : {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"})
-    if (mlir::Attribute value = g.getForward()->getAttr(name))
-      attributes.push_back(g.attribute(name, value));
+  auto attributes = forwardAttributes(g, {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"});
   if (g.wants(Queries))
     g.give(Queries, g.make<OfQueries>(operands, attributes));
   if (g.wants(Keys))

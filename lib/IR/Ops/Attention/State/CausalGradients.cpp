@@ -1,6 +1,6 @@
 // Gradients of causal convolution with a state: those of a convolution of the past and what follows.
 #include "../../Convolution/Convolution.h"
-#include "../../Elementwise/NamedActivations.h"
+#include "../../Elementwise/Activation.h"
 #include "States.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
@@ -21,10 +21,11 @@ public:
                     : padded(g.operand(Input), sizes.kept);
   }
 
-  /// The gradient of the sums in front of the activation.
-  mlir::Value ofSums(const NamedActivation &activation) {
+  /// The gradient of the sums in front of the activation; null for activations that are not known.
+  mlir::Value ofSums(const Activation &activation) {
     mlir::Value sums = g.make<ConvOp>({whole, g.operand(Weight), g.operand(Bias)}, attributes);
-    return activation.gradient(g, g.incoming(), sums, activation.make(g, sums));
+    mlir::Value activated = activation.make(g, sums);
+    return activated ? activation.gradient(g, g.incoming(), activated, [&] { return sums; }) : activated;
   }
 
   void give(mlir::Value ofSums) {
@@ -70,11 +71,13 @@ private:
 
 bool CausalConvWithStateOp::differentiate(GradientBuilder &g) {
   auto sizes = readCausal(*this);
-  const NamedActivation *activation = namedActivation(getActivation());
-  if (mlir::failed(sizes) || !activation)
+  if (mlir::failed(sizes))
     return false;
   Causal convolution(g, *sizes, static_cast<int64_t>(getDilation()));
-  convolution.give(g.incoming() ? convolution.ofSums(*activation) : mlir::Value());
+  mlir::Value ofSums = g.incoming() ? convolution.ofSums({getActivation()}) : mlir::Value();
+  if (g.incoming() && !ofSums)
+    return false;
+  convolution.give(ofSums);
   return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include "../StageAnswers.h"
 #include "../Workers/WorkerPools.h"
-#include "LayerSearch.h"
+#include "LayerPrograms.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Sharding/Strategy.h"
@@ -61,9 +61,7 @@ static std::vector<bool> trainedWeights(const OpGraph &graph) {
   return isTrained;
 }
 
-/// By layer: does it share a trained parameter with others of which two may stand in the same stage, when all layers
-/// make up `workers` stages or more? Gradients are then summed otherwise.
-static std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers) {
+std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers) {
   std::vector<bool> shares(split.numStages);
   auto meet = [&](llvm::ArrayRef<unsigned> layers) { // ascending
     bool mayMeet = false;
@@ -175,16 +173,17 @@ private:
   llvm::Error search(unsigned kind, StagePart last, double count, llvm::function_ref<void(double)> take) {
     if (secondsLeft() <= 0)
       return llvm::Error::success();
-    llvm::Expected<LayerSearch> search = LayerSearch::make(answers, step, kind, last, secondsLeft());
+    llvm::Expected<LayerPrograms> search = 
+        LayerPrograms::make(answers, step, kind, last, LayerBytes::ThroughStep, secondsLeft());
     if (!search)
       return search.takeError();
-    llvm::Expected<double> least = search->least();
+    llvm::Expected<LayerLine> least = leastLine(*search, /*secondsPerByte=*/0);
     if (!least)
       return least.takeError();
-    take(*least);
+    take(least->bound);
     if (count == 0)
       return llvm::Error::success();
-    llvm::Expected<std::vector<ByteCostedLayer>> found = search->byteCosts(count, whole.memoryLimitBytes);
+    llvm::Expected<std::vector<ByteCostedLayer>> found = byteCostsOf(*search, count, whole.memoryLimitBytes);
     if (!found)
       return found.takeError();
     byteCosts = std::move(*found);

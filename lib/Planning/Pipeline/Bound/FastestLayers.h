@@ -3,6 +3,7 @@
 
 #include "../../Task.h"
 
+#include "apc/Graph/StageSplit.h"
 #include "apc/Planning/PipelineBound.h"
 
 namespace apc {
@@ -34,6 +35,10 @@ private:
   std::vector<FactorRule> rules;
   std::map<OpKind, double> known;
 };
+
+/// By layer: does it share a trained parameter with others of which two may stand in the same stage, when all layers
+/// make up `workers` stages or more? Gradients are then summed otherwise.
+std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split, int64_t workers);
 
 /// Searches of both passes of a micro-batch beside those of whole steps: done, or left out where nothing asks for
 /// `LayerMinima::microBatch` (`boundAsksForPasses`), which then counts ops alone.

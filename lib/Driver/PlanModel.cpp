@@ -62,8 +62,14 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
   PlanningControl quiet = control;
   quiet.report = nullptr;
   return planBesideLayouts(
-      request, [&](const PlanRequest &own) { return searchWith(steps, own, control); },
-      [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); },
+      request,
+      [&](const PlanRequest &own, const LayoutReferences &known) {
+        std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
+        return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
+      },
+      [&](const PlanRequest &own, const ParallelDegrees &layout, std::optional<double> knownSeconds) {
+        return evaluateWith(steps, own, layout, quiet.against(knownSeconds));
+      },
       control);
 }
 

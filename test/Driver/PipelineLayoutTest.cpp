@@ -276,7 +276,7 @@ TEST_CASE("Layouts of GPT-3 175B on 1,024 devices use the devices as published r
 
 TEST_CASE("Layouts that experts would try for GPT-3 175B on 1,024 devices are near published runs") {
   PlanRequest request = requestOf({"gpt3_175b_loss.onnx", 1024, "dgx-a100-80gb"});
-  auto ofWholeNodes = [](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+  auto ofWholeNodes = [](const ParallelDegrees &layout, std::optional<double>) -> llvm::Expected<std::optional<Plan>> {
     constexpr int64_t node = 8;
     return layout.tensor == node ? std::optional(gpt3(1024, 1536, layout.str())) : std::nullopt;
   };
@@ -323,7 +323,7 @@ TEST_CASE("Experts take as few workers as fit, with everything recomputed and wi
   PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);
   std::vector<std::string> tried;
   Pool pool = valueOf(readTarget(request)).cluster.pool;
-  auto fits = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+  auto fits = [&](const ParallelDegrees &layout, std::optional<double>) -> llvm::Expected<std::optional<Plan>> {
     tried.push_back(layout.str());
     Plan plan;
     plan.memoryLimitBytes = 30;
@@ -340,7 +340,7 @@ TEST_CASE("Experts take as few workers as fit, with everything recomputed and wi
                                             "dp=1,tp=1,pp=4,zero=1,mb=1,recompute=full"});
   // Six experts on the largest part of dp that divides them.
   tried.clear();
-  auto none = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+  auto none = [&](const ParallelDegrees &layout, std::optional<double>) -> llvm::Expected<std::optional<Plan>> {
     tried.push_back(layout.str());
     return std::nullopt;
   };

@@ -43,7 +43,8 @@ struct Run {
 };
 
 /// With points that take as long as \p known says; others do not fit. Workers that \p refuses has are refused.
-Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0) {
+Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
+           const std::optional<ParallelDegrees> &layout = std::nullopt) {
   const PlanRequest request = stepOf(64);
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
   Run run;
@@ -61,9 +62,10 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
     plan.stepSeconds = found->second;
     return plan;
   };
-  const PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
+  const PlanningControl control =
+      PlanningControl().within(request.timeLimitSeconds).beginningWith(layout, /*seconds=*/std::nullopt);
   PipelineTrials trials(request, {never, never, never, first, bound, control}, pool);
-  if (llvm::Error error = tryWorkers(request, workers, trials))
+  if (llvm::Error error = tryWorkers(request, workers, layout, trials))
     FAIL(takeMessage(std::move(error)).second);
   if (trials.all().found())
     run.seconds = trials.all().found()->stepSeconds;
@@ -100,6 +102,16 @@ TEST_CASE("Workers begin with more micro-batches until some fit, and those of wh
   Run run = tryAll({2, 4, 8}, {{"2x32", 5}, {"2x64", 4}}, /*refused=*/8);
   CHECK(run.points == Texts{"2x16", "2x32", "4x32", "4x64", "8x64", "2x8", "2x64"});
   CHECK(run.seconds == 4.0);
+}
+
+TEST_CASE("Workers of a known layout begin first, in its micro-batches, and then those nearest to them") {
+  const SecondsOf seconds = {{"8x32", 5}, {"4x32", 6}, {"16x64", 7}, {"2x16", 1}};
+  ParallelDegrees layout{1, 4};
+  layout.pipeline = 8;
+  layout.microBatch = 2; // of 64 samples: 32 of them
+  Run run = tryAll({2, 4, 8, 16}, seconds, /*refused=*/0, layout);
+  CHECK(llvm::ArrayRef(run.points).take_front(3).vec() == Texts{"8x32", "4x32", "16x64"});
+  CHECK(run.seconds == 5.0);
 }
 
 // Workers of four nodes of 8 devices: micro-batches of 4, 8, 12, 16 ... are shared by four, of 2 and 6 by two.

@@ -26,16 +26,28 @@ struct StepSizes {
 /// The experts of a layer; 0 for a model without experts. The least number where layers differ.
 int64_t numExperts(const OpGraph &graph);
 
-/// The plan of a layout; none where the model or the devices do not allow it, or there is no time.
-using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const ParallelDegrees &)>;
+/// The plan of a layout; none where the model or the devices do not allow it, or there is no time. Where a step is
+/// known that takes \p knownSeconds, slower ones need not keep to the memory, nor those that need far more than there
+/// is.
+using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const ParallelDegrees &,
+                                                                         std::optional<double> knownSeconds)>;
+
+/// Does the request allow a layout?
+using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
 
 /// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
 /// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
 /// two chunks. Where a pipeline is asked for, it has as many workers in all. dp takes the other devices, with ZeRO 1,
 /// and experts are spread over as many ranks of dp as can be. Micro-batches have one sample on each rank, and up to
-/// four without a pipeline. Errors: those of \p tryLayout.
+/// four without a pipeline. Behind the layouts of the largest tp, the fastest of them is improved, by one change after
+/// the other, where \p mayImprove is given: the last layout is among those that are returned. Errors: those of
+/// \p tryLayout.
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
-                                                              TryLayout tryLayout);
+                                                              TryLayout tryLayout, MayTryLayout mayImprove = {});
+
+/// Why \p request would not have given a layout, whose own request is \p own; empty where it might: "is not as
+/// --pipeline 1 wants it".
+std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own);
 
 /// A layout among the references of a plan that `request` asked for: with the reason why it does not run, or why the
 /// request would not have given it ("is not as --pipeline 1 wants it").

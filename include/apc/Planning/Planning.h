@@ -3,6 +3,7 @@
 
 #include "apc/Cluster/Cluster.h"
 #include "apc/Graph/OpGraph.h"
+#include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Search/Algorithms.h"
 #include "apc/Support/Error.h"
@@ -42,8 +43,11 @@ struct PlanningControl {
   PlanningEffort effort = PlanningEffort::Proofs;
   /// Is it wanted to know why nothing fits? Not of one point among several: the search then has the last word.
   bool explainsShortage = true;
-  /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned.
+  /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned. Layouts that take
+  /// longer, or need far more memory than there is, are costed without a search for what fits.
   std::optional<double> knownSeconds = {};
+  /// The layout of that step: a pipeline begins with it where it has as many workers.
+  std::optional<ParallelDegrees> knownLayout = {};
   std::shared_ptr<KnownOrders> orders = nullptr;     ///< that searches share; null: each finds its own
   std::shared_ptr<StagePatterns> patterns = nullptr; ///< that stages follow, and are added to; null: none are known
 
@@ -55,6 +59,11 @@ struct PlanningControl {
   PlanningControl against(std::optional<double> known) const {
     PlanningControl control = *this;
     control.knownSeconds = known;
+    return control;
+  }
+  PlanningControl beginningWith(std::optional<ParallelDegrees> layout, std::optional<double> seconds) const {
+    PlanningControl control = against(seconds);
+    control.knownLayout = std::move(layout);
     return control;
   }
   PlanningControl following(std::shared_ptr<StagePatterns> known) const {

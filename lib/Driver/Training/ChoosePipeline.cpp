@@ -46,7 +46,9 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   const Pool &pool = target->cluster.pool;
   const std::vector<int64_t> workers = workersToTry(request, pool);
   const Stopwatch watch(*points.control.clock);
-  auto without = planWithout(request, points);
+  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
+  const bool isPipelineFirst = layout && layout->pipeline > 1;
+  llvm::Expected<Without> without = isPipelineFirst ? Without() : planWithout(request, points);
   if (!without)
     return without.takeError();
   PlanRequest rest = request;
@@ -56,9 +58,16 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return bounded.takeError();
   OuterBounds bounds(request, *bounded, points);
   PipelineTrials trials(rest, points, pool);
-  if (llvm::Error error = tryWorkers(rest, workers, trials))
+  if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
     return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
+  if (isPipelineFirst) {
+    PlanRequest own = request;
+    own.timeLimitSeconds = trials.secondsLeft();
+    without = planWithout(own, points);
+    if (!without)
+      return without.takeError();
+  }
   without = planWithoutAgain(std::move(*without), found, request, points, trials.secondsLeft() / 2);
   if (!without)
     return without.takeError();

@@ -1,6 +1,7 @@
 // Layouts of experts and those that are named, each on a graph of its own.
 #include "LayoutReferences.h"
 
+#include "apc/Driver/ImportStep.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -38,11 +39,25 @@ void add(LayoutReferences &known, const PlanRequest &request, EvaluatedLayout ev
   Reference reference = referenceOf(request, evaluated);
   bool mayBePlan = reference.feasible && reference.reason.empty() && mayTryExperts(request);
   known.references.push_back(std::move(reference));
-  if (mayBePlan && (!known.best || evaluated.plan.stepSeconds < known.best->stepSeconds))
+  if (mayBePlan && (!known.best || evaluated.plan.stepSeconds < known.best->stepSeconds)) {
     known.best = std::move(evaluated.plan);
+    known.layoutOfBest = evaluated.layout;
+  }
+}
+
+/// \p open: the request without what layouts decide.
+bool isAllowed(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout) {
+  llvm::Expected<PlanRequest> own = requestOfLayout(open, layout);
+  if (own)
+    return refusalOf(request, layout, *own).empty();
+  llvm::consumeError(own.takeError());
+  return false;
 }
 
 } // namespace
+
+/// Layouts of pipelines are improved: searches of stages have no better beginning.
+double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.2 : 0.05; }
 
 bool needsOwnGraph(const ParallelDegrees &layout) {
   return layout.pipeline > 1 || layout.microBatch || layout.recompute;
@@ -51,8 +66,7 @@ bool needsOwnGraph(const ParallelDegrees &layout) {
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control) {
   LayoutReferences known;
-  constexpr double share = 0.05;
-  double seconds = share * request.timeLimitSeconds;
+  const double seconds = shareOfLayouts(request) * request.timeLimitSeconds;
   const Stopwatch watch(*control.clock);
   auto secondsLeft = [&] { return seconds - watch.seconds(); };
   llvm::Expected<PlanningTarget> target = readTarget(request);
@@ -65,14 +79,17 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   open.globalBatch = sizes->batch;
   if (workers == ExpertWorkers::Asked)
     sizes->workers = request.pipeline.count;
-  auto tryLayout = [&](const ParallelDegrees &layout) -> llvm::Expected<std::optional<Plan>> {
+  auto tryLayout = [&](const ParallelDegrees &layout,
+                       std::optional<double> knownSeconds) -> llvm::Expected<std::optional<Plan>> {
     if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
       known.isCutShort = true;
       return std::nullopt;
     }
     PlanRequest own = open;
     own.timeLimitSeconds = secondsLeft();
-    llvm::Expected<Plan> plan = evaluate(own, layout);
+    if (control.report)
+      control.report("costing layout " + layout.str());
+    llvm::Expected<Plan> plan = evaluate(own, layout, knownSeconds);
     if (plan)
       return std::optional(std::move(*plan));
     std::string message;
@@ -81,14 +98,17 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
     return std::nullopt;
   };
   if (mayTryExperts(request)) {
-    auto experts = tryExpertLayouts(target->cluster.pool, *sizes, tryLayout);
+    auto mayTry = [&](const ParallelDegrees &layout) { return isAllowed(request, open, layout); };
+    const MayTryLayout improves = mayTry;
+    auto experts =
+        tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, request.pipeline.isOn() ? improves : MayTryLayout());
     if (!experts)
       return experts.takeError();
     for (EvaluatedLayout &evaluated : *experts)
       add(known, request, std::move(evaluated));
   }
   for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph)) {
-    llvm::Expected<Plan> plan = evaluate(open, layout);
+    llvm::Expected<Plan> plan = evaluate(open, layout, std::nullopt);
     std::string message;
     if (plan)
       add(known, request, {layout, std::move(*plan)});

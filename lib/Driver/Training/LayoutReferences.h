@@ -8,12 +8,15 @@
 
 namespace apc {
 
-using EvaluateRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &)>;
+/// The plan of a layout. \p knownSeconds: as for `TryLayout`.
+using EvaluateRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &,
+                                                                  std::optional<double> knownSeconds)>;
 
 /// Layouts as references, and the fastest of those that fit and that the request allows.
 struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
+  std::optional<ParallelDegrees> layoutOfBest;
   bool isCutShort = false; ///< the time for layouts was over before all were tried
 };
 
@@ -22,6 +25,9 @@ bool needsOwnGraph(const ParallelDegrees &layout);
 
 /// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
 llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
+
+/// The share of the time limit that layouts have.
+double shareOfLayouts(const PlanRequest &request);
 
 /// The workers of layouts of experts: as many as the request says, or any number, which tells what else would fit.
 enum class ExpertWorkers { Asked, Any };
@@ -32,9 +38,12 @@ enum class ExpertWorkers { Asked, Any };
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control);
 
+/// The plan of a request. \p known: the fastest layout, with its plan; none where no layout fits.
+using SearchBeside = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const LayoutReferences &known)>;
+
 /// The plan that \p search finds, with the layouts among its references; or the best of them where that is faster, or
 /// where nothing else fits. Errors: those of both.
-llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
+llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside search, EvaluateRequested evaluate,
                                        const PlanningControl &control);
 
 } // namespace apc

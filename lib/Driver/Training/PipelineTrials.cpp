@@ -12,7 +12,9 @@ llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double e
   constexpr double most = 0.2; // of the time limit: others may be faster
   auto found = trials.tryOne(
       point, std::min(most * request.timeLimitSeconds, trials.secondsLeft() - end), [&](const PlanRequest &own) {
-        return points.first(own, bestHere ? std::optional(bestHere->rank.seconds) : std::nullopt);
+        const std::optional<double> known = points.control.knownSeconds;
+        return points.first(own, bestHere ? std::min(bestHere->rank.seconds, known.value_or(bestHere->rank.seconds))
+                                          : known);
       });
   if (!found)
     return found.takeError();
@@ -76,11 +78,26 @@ llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t worker
   return all;
 }
 
+std::optional<PlanRequest> PipelineTrials::pointOfLayout(int64_t workers, llvm::ArrayRef<PlanRequest> all) const {
+  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
+  if (!layout || layout->pipeline != workers || !layout->microBatch)
+    return std::nullopt;
+  for (PlanRequest point : all)
+    if (point.microBatch == *layout->microBatch * layout->data) {
+      point.recompute = layout->recompute.value_or(policies.front());
+      return point;
+    }
+  return std::nullopt;
+}
+
 llvm::Error PipelineTrials::begin(int64_t workers, double end) {
   auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
   bestHere.reset();
+  if (std::optional<PlanRequest> point = pointOfLayout(workers, *all))
+    if (auto isBetter = tryPoint(*point, end); !isBetter)
+      return isBetter.takeError();
   if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstToTry(pool, workers, *all)), end))
     return error;
   if (bestHere)

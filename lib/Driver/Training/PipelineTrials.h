@@ -16,8 +16,8 @@ public:
       : request(request), points(points), pool(pool), trials(request, {points.whole, points.whole}, points.control),
         policies(policiesOf(request)) {}
 
-  /// The first point of `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds
-  /// are left.
+  /// The point of the known layout where that has as many workers; else, and where that fits not, the first point of
+  /// `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds are left.
   llvm::Error begin(int64_t workers, double end);
   /// Other micro-batches and policies of workers that have begun, as long as they are better, until \p end seconds are
   /// left.
@@ -39,6 +39,8 @@ private:
 
   /// All micro-batches of so many workers, the fewest first.
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
+  /// The point of the known layout, where it has so many workers.
+  std::optional<PlanRequest> pointOfLayout(int64_t workers, llvm::ArrayRef<PlanRequest> points) const;
   /// Plans a point; true where that is the best of its number of workers.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
   /// Each point with every policy, until one fits.

@@ -67,13 +67,16 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
     return plan;
   llvm::append_range(plan->references, layouts.references);
   if (layouts.isCutShort)
-    plan->notes.push_back("the twentieth of the time limit that layouts have was over before all were costed");
+    plan->notes.push_back(
+        llvm::formatv("the {0} % of the time limit that layouts have were over before all were costed",
+                      std::round(100 * shareOfLayouts(request)))
+            .str());
   plan->request.layouts = request.layouts;
   plan->request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;
 }
 
-llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest search, EvaluateRequested evaluate,
+llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside search, EvaluateRequested evaluate,
                                        const PlanningControl &control) {
   const Stopwatch watch(*control.clock);
   const WorkClock wall = WorkClock::ofWall();
@@ -85,7 +88,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, PlanOfRequest
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
   own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, watch.seconds());
-  llvm::Expected<Plan> found = search(own);
+  llvm::Expected<Plan> found = search(own, *layouts);
   if (!found && !layouts->best && request.pipeline.count)
     layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control);
   if (!layouts)

@@ -41,6 +41,12 @@ static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlan
   return Without{std::nullopt, std::move(tried)};
 }
 
+/// Is a pipeline so fast that the step without one is not worth a search?
+static bool isClearlyFaster(std::optional<double> pipelineSeconds, const Plan &without) {
+  constexpr double clearly = 0.9;
+  return pipelineSeconds && *pipelineSeconds < clearly * without.stepSeconds;
+}
+
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points) {
   if (request.pipeline.count)
     return Without{std::nullopt, {}, /*isBounded=*/true};
@@ -54,7 +60,8 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
   Without without;
   for (const PlanRequest &point : *small) {
     llvm::Expected<Plan> found = points.first(point, std::nullopt);
-    if (found && &point == &small->front())
+    const bool isSlow = found && isClearlyFaster(points.control.knownSeconds, *found);
+    if (found && &point == &small->front() && !isSlow)
       return chooseAll(own, points);
     if (found)
       return Without{*found, withTried(std::move(without.tried), triedOf(*found))};
@@ -68,8 +75,7 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
 
 llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan> &pipeline, const PlanRequest &request,
                                          const PointPlanner &points, double seconds) {
-  constexpr double clearly = 0.9;
-  bool isClear = quick.plan && pipeline && pipeline->stepSeconds < clearly * quick.plan->stepSeconds;
+  bool isClear = quick.plan && pipeline && isClearlyFaster(pipeline->stepSeconds, *quick.plan);
   if (!quick.plan || quick.isBounded || isClear || seconds <= 0 || points.isStopped())
     return quick;
   PlanRequest own = request;

@@ -13,8 +13,9 @@ struct Without {
 };
 
 /// Plans \p request without a pipeline, in a third of its time, where it leaves the number of workers open. Where the
-/// fewest micro-batches do not fit with everything kept, a quick plan with most recomputed stands for all, or none
-/// where that does not fit either. Errors: those of `chooseTraining` other than that nothing fits.
+/// fewest micro-batches do not fit with everything kept, or are clearly slower than a known layout, a quick plan with
+/// most recomputed stands for all, or none where that does not fit either. Errors: those of `chooseTraining` other than
+/// that nothing fits.
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points);
 
 /// Where a quick plan is not clearly slower than the best of pipelines, \p pipeline: the best that is found in so many

@@ -1,6 +1,8 @@
 // Layouts one after the other, from those that cut weights most on.
 #include "apc/Planning/ExpertLayouts.h"
 
+#include "LayoutDescent.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -15,6 +17,8 @@ public:
 
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
+  /// The fastest that may be tried, improved.
+  llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
 private:
@@ -39,7 +43,7 @@ private:
 llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   if (holdsTooMuch(layout))
     return false;
-  llvm::Expected<std::optional<Plan>> plan = tryLayout(layout);
+  llvm::Expected<std::optional<Plan>> plan = tryLayout(layout, std::nullopt);
   if (!plan)
     return plan.takeError();
   if (!*plan)
@@ -89,7 +93,24 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   return llvm::Error::success();
 }
 
-/// Why the request would not have given the layout; empty where it might.
+llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
+  const EvaluatedLayout *fastest = nullptr;
+  for (const EvaluatedLayout &own : fitting)
+    if (mayTry(own.layout) && (!fastest || own.plan.stepSeconds < fastest->plan.stepSeconds))
+      fastest = &own;
+  if (!fastest)
+    return llvm::Error::success();
+  const ParallelDegrees from = fastest->layout;
+  llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryLayout);
+  if (!last)
+    return last.takeError();
+  if (!(last->layout == from))
+    fitting.push_back(std::move(*last));
+  return llvm::Error::success();
+}
+
+} // namespace
+
 std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own) {
   auto refuse = [](llvm::StringRef flag, const std::string &value) {
     return llvm::formatv("is not as {0} {1} wants it", flag, value).str();
@@ -111,15 +132,17 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
   return "";
 }
 
-} // namespace
-
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
-                                                              TryLayout tryLayout) {
+                                                              TryLayout tryLayout, MayTryLayout mayImprove) {
   ExpertTrials trials(pool, step, tryLayout);
   int64_t node = pool.levelSizes().back(), most = node & -node;
-  for (int64_t tensor = most; tensor >= 1; tensor /= 2)
+  for (int64_t tensor = most; tensor >= 1; tensor /= 2) {
     if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
+    if (tensor == most && mayImprove)
+      if (llvm::Error error = trials.improve(most, mayImprove))
+        return std::move(error);
+  }
   return trials.take();
 }
 

@@ -39,9 +39,8 @@ static llvm::Expected<WorkerPools> workersOfLayout(const PlanningTask &whole, co
   return workers;
 }
 
-/// Equally many layers in each stage, or else about equal work.
-static llvm::Expected<std::vector<size_t>> cutsOf(const PlanningTask &whole, const ParallelDegrees &layout,
-                                                  const WorkerPools &workers) {
+llvm::Expected<std::vector<size_t>> cutsOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
+                                                 const WorkerPools &workers) {
   auto numStages = static_cast<size_t>(layout.pipeline * layout.numChunks());
   std::vector<size_t> cuts = layerwiseCuts(whole.graph, numStages);
   if (!cuts.empty())
@@ -88,6 +87,31 @@ static llvm::Expected<PipelineTrial> tryStages(const StagedStep &step, const Pla
   return step.planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);
 }
 
+/// A step is known that takes less, or one that needs so much memory would take more within what there is.
+static bool isOfNoUse(const PlanningTask &whole, const PipelineAnswer &fastest, std::optional<double> knownSeconds) {
+  constexpr double hopeless = 1.3; // strategies that save memory save less than that
+  const double most = hopeless * static_cast<double>(whole.memoryLimitBytes);
+  return knownSeconds &&
+         (fastest.time.stepSeconds >= *knownSeconds || static_cast<double>(fullestBytes(fastest)) > most);
+}
+
+llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
+                                                 const PipelinePoint &point, const StagedStep &step,
+                                                 std::optional<double> knownSeconds) {
+  llvm::Expected<PipelineTrial> fastest = tryStages(step, whole, layout, point, /*shares=*/{});
+  if (!fastest || fastest->fits() || !fastest->answer || isOfNoUse(whole, *fastest->answer, knownSeconds))
+    return fastest;
+  for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
+    if (kind == MemoryShares::Together && layout.numChunks() == 1)
+      continue;
+    std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
+    llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares);
+    if (!smaller || smaller->fits())
+      return smaller;
+  }
+  return fastest;
+}
+
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout) {
   auto workers = workersOfLayout(whole, layout);
   if (!workers)
@@ -95,7 +119,7 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.wholeMicroBatches());
   if (!points)
     return points.takeError();
-  auto cuts = cutsOf(whole, layout, *workers);
+  auto cuts = cutsOfLayout(whole, layout, *workers);
   if (!cuts)
     return cuts.takeError();
   const PipelinePoint &point = points->front();
@@ -103,18 +127,7 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
                                std::make_shared<StagePatterns>());
   if (!step)
     return step.takeError();
-  llvm::Expected<PipelineTrial> fastest = tryStages(**step, whole, layout, point, /*shares=*/{});
-  if (!fastest || fastest->fits() || !fastest->answer)
-    return fastest;
-  for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
-    if (kind == MemoryShares::Together && layout.numChunks() == 1)
-      continue;
-    std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
-    llvm::Expected<PipelineTrial> smaller = tryStages(**step, whole, layout, point, shares);
-    if (!smaller || smaller->fits())
-      return smaller;
-  }
-  return fastest;
+  return costStagesOfLayout(whole, layout, point, **step, whole.control.knownSeconds);
 }
 
 } // namespace apc

@@ -17,4 +17,15 @@ PlanRequest withPipelineOf(PlanRequest request, const ParallelDegrees &layout);
 /// `checkLayoutOnModel`.
 llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, const ParallelDegrees &layout);
 
+/// The cuts of a layout: equally many layers in each stage, or else about equal work. Errors: those of `balancedCuts`.
+llvm::Expected<std::vector<size_t>> cutsOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
+                                                 const WorkerPools &workers);
+
+/// The stages of \p step, of such cuts, as the layout has them under a schedule. Where a step is known that takes
+/// \p knownSeconds, stages that are slower or need far too much are not searched for what fits. Errors: those of the
+/// searches.
+llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
+                                                 const PipelinePoint &point, const StagedStep &step,
+                                                 std::optional<double> knownSeconds = std::nullopt);
+
 } // namespace apc

@@ -2,6 +2,7 @@
 #include "PointTrials.h"
 
 #include "../DescribePlan.h"
+#include "../Layout/PipelineLayout.h"
 #include "BalancedCuts.h"
 #include "Workers/WorkerPools.h"
 
@@ -76,6 +77,11 @@ private:
     return std::min(own, whole.control.knownSeconds.value_or(own));
   }
   llvm::Error addPoints();
+  /// The point of the known layout; null where it is not among them, or has other micro-batches.
+  const PipelinePoint *pointOfLayout() const;
+  /// Begins with the known layout where it has as many workers: its stages are the best until others are, which follow
+  /// them.
+  llvm::Error tryLayout();
   llvm::Error tryUntilOneFits();
   llvm::Error tryPromising();
   /// The best with its cuts under a schedule that splits the backward pass where that of the best does not, or the
@@ -89,6 +95,9 @@ private:
       cuts.push_back(places[layer - 1]);
     return cuts;
   }
+  /// Takes a trial; true where it is the best.
+  bool take(const PipelinePoint &point, const std::vector<size_t> &cuts, std::shared_ptr<StagedStep> stages,
+            PipelineTrial trial);
   /// Plans a point; true where it is the best.
   llvm::Expected<bool> tryPoint(const PipelinePoint &point, const std::vector<size_t> &cuts, MeshesToSearch meshes);
   llvm::Expected<std::shared_ptr<StagedStep>> stagesOf(const PipelinePoint &point, const std::vector<size_t> &cuts);
@@ -107,7 +116,12 @@ private:
 llvm::Error PointTrials::addPoints() {
   llvm::Error refused = llvm::Error::success();
   const int64_t most = static_cast<int64_t>(places.size() + 1) / workers.count();
-  for (int64_t chunks : workers.areEqual() ? chunksToTry(whole.request, most) : std::vector<int64_t>{1}) {
+  std::vector<int64_t> all = workers.areEqual() ? chunksToTry(whole.request, most) : std::vector<int64_t>{1};
+  const std::optional<ParallelDegrees> &layout = whole.control.knownLayout;
+  if (layout && workers.areEqual() && !whole.request.chunks.count && layout->pipeline == workers.count())
+    if (!llvm::is_contained(all, layout->numChunks()))
+      all.push_back(layout->numChunks());
+  for (int64_t chunks : all) {
     auto own = pipelinePoints(whole.request, workers.count(), chunks, whole.graph.wholeMicroBatches());
     if (own)
       points.push_back(std::move(*own));
@@ -143,17 +157,61 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
       (*stages)->plan(point, meshes, found.best ? std::optional(secondsToBeat()) : std::nullopt);
   if (!trial)
     return trial.takeError();
-  found.tried = withTried(std::move(found.tried), describeTrial(whole, point, trial->answer, trial->reason));
-  if (!trial->fits()) {
-    found.reason = nameOf(point) + ": " + trial->reason;
+  return take(point, cuts, *stages, std::move(*trial));
+}
+
+bool PointTrials::take(const PipelinePoint &point, const std::vector<size_t> &cuts, std::shared_ptr<StagedStep> stages,
+                       PipelineTrial trial) {
+  found.tried = withTried(std::move(found.tried), describeTrial(whole, point, trial.answer, trial.reason));
+  if (!trial.fits()) {
+    found.reason = nameOf(point) + ": " + trial.reason;
     return false;
   }
-  if (found.best && trial->answer->time.stepSeconds >= found.best->time.stepSeconds)
+  if (found.best && trial.answer->time.stepSeconds >= found.best->time.stepSeconds)
     return false;
-  found.best = std::move(*trial->answer);
-  found.stages = *stages;
+  found.best = std::move(*trial.answer);
+  found.stages = std::move(stages);
   cutsOfBest = cuts;
   return true;
+}
+
+const PipelinePoint *PointTrials::pointOfLayout() const {
+  const std::optional<ParallelDegrees> &layout = whole.control.knownLayout;
+  const std::optional<int64_t> samples =
+      layout && layout->microBatch ? std::optional(*layout->microBatch * layout->data) : whole.request.microBatch;
+  if (!layout || !workers.areEqual() || layout->pipeline != workers.count() || samples != whole.request.microBatch)
+    return nullptr;
+  auto schedule = findPipelineSchedule(layout->scheduleName(), static_cast<uint32_t>(layout->numChunks()));
+  if (!schedule) {
+    llvm::consumeError(schedule.takeError());
+    return nullptr;
+  }
+  for (const std::vector<PipelinePoint> &ofChunks : points)
+    for (const PipelinePoint &point : ofChunks)
+      if (point.schedule == *schedule && point.counts.chunks == layout->numChunks())
+        return &point;
+  return nullptr;
+}
+
+llvm::Error PointTrials::tryLayout() {
+  const PipelinePoint *point = pointOfLayout();
+  if (!point || patterns->first()) // others have begun
+    return llvm::Error::success();
+  const ParallelDegrees &layout = *whole.control.knownLayout;
+  auto cuts = cutsOfLayout(whole, layout, workers);
+  if (!cuts)
+    return cuts.takeError();
+  auto stages = stagesOf(*point, *cuts);
+  if (!stages)
+    return stages.takeError();
+  whole.report("planning layout " + layout.str());
+  llvm::Expected<PipelineTrial> trial = costStagesOfLayout(whole, layout, *point, **stages);
+  if (!trial)
+    return trial.takeError();
+  if (take(*point, *cuts, *stages, std::move(*trial)))
+    for (const StagePatterns::Answer &stage : found.best->stages)
+      patterns->add(stage);
+  return llvm::Error::success();
 }
 
 /// All schedules of the fewest chunks; with more chunks at most twice, schedules that hold few micro-batches.
@@ -243,6 +301,8 @@ llvm::Error PointTrials::tryPromising() {
 
 llvm::Expected<FoundPipeline> PointTrials::run() {
   if (llvm::Error error = addPoints())
+    return std::move(error);
+  if (llvm::Error error = tryLayout())
     return std::move(error);
   if (llvm::Error error = tryUntilOneFits())
     return std::move(error);

@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 namespace {
@@ -41,9 +43,23 @@ llvm::Error beginAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers
 
 } // namespace
 
-llvm::Error tryWorkers(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, PipelineTrials &trials) {
+/// Those nearest to the workers of a layout first.
+static std::vector<int64_t> fromLayout(llvm::ArrayRef<int64_t> workers, const std::optional<ParallelDegrees> &layout) {
+  std::vector<int64_t> ordered = workers.vec();
+  if (layout && layout->pipeline > 1)
+    llvm::stable_sort(ordered, [&](int64_t a, int64_t b) {
+      auto distance = [&](int64_t own) {
+        return std::abs(std::log2(static_cast<double>(own) / static_cast<double>(layout->pipeline)));
+      };
+      return distance(a) < distance(b);
+    });
+  return ordered;
+}
+
+llvm::Error tryWorkers(const PlanRequest &request, llvm::ArrayRef<int64_t> workers,
+                       const std::optional<ParallelDegrees> &layout, PipelineTrials &trials) {
   const double ofProofs = request.timeLimitSeconds / 3;
-  if (llvm::Error error = beginAll(request, workers, ofProofs, trials))
+  if (llvm::Error error = beginAll(request, fromLayout(workers, layout), ofProofs, trials))
     return error;
   constexpr size_t most = 2; // numbers of workers that are worth it
   const std::vector<int64_t> begun = trials.begun();

@@ -1,0 +1,105 @@
+// Layouts that are improved by one change after the other.
+#include "../../lib/Planning/Layout/LayoutDescent.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+using namespace apc;
+
+namespace {
+
+constexpr int64_t most = 8; ///< ways of tp
+
+double log2Of(int64_t number) { return std::log2(static_cast<double>(number)); }
+
+/// A step that is fastest with tp=4, pp=8, 6 chunks and 2 samples, and slower the farther a layout is from there; a
+/// policy that keeps less takes more time. Bytes grow with the samples.
+Plan planOf(const ParallelDegrees &layout) {
+  Plan plan;
+  plan.memoryLimitBytes = 100;
+  const int64_t samples = layout.microBatch.value_or(1);
+  plan.stepSeconds = 10 + std::abs(log2Of(layout.tensor) - 2) + std::abs(log2Of(layout.pipeline) - 3) +
+                     std::abs(std::log2(static_cast<double>(layout.numChunks()) / 6)) + std::abs(log2Of(samples) - 1);
+  const RecomputeChoice policy = layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
+  plan.stepSeconds += 0.1 * static_cast<double>(policy);
+  plan.memory[MemoryCategory::Activations] = (policy == RecomputeChoice::None ? 60 : 40) * samples;
+  return plan;
+}
+
+/// Layouts that were tried, and what was known then.
+struct Trials {
+  std::vector<ParallelDegrees> tried;
+  std::vector<double> known;
+
+  llvm::Expected<EvaluatedLayout> improve(const ParallelDegrees &from, MayTryLayout mayTry) {
+    return improveLayout(
+        {from, planOf(from)}, {1536}, most, mayTry,
+        [&](const ParallelDegrees &layout, std::optional<double> knownSeconds) -> llvm::Expected<std::optional<Plan>> {
+          tried.push_back(layout);
+          known.push_back(knownSeconds.value_or(0));
+          return std::optional(planOf(layout));
+        });
+  }
+};
+
+/// dp=128,tp=8, and a pipeline of one chunk on as many devices.
+ParallelDegrees start() {
+  ParallelDegrees layout{64, 8, /*zero=*/1};
+  layout.pipeline = 2;
+  layout.microBatch = 1;
+  return layout;
+}
+
+bool always(const ParallelDegrees &) { return true; }
+
+} // namespace
+
+TEST_CASE("A descent ends at the layout that none beside it is faster than") {
+  Trials trials;
+  EvaluatedLayout last = llvm::cantFail(trials.improve(start(), always));
+  CHECK(last.layout.str() == "dp=32,tp=4,pp=8,zero=1,mb=2,chunks=6,recompute=norms"); // with all kept, 120 bytes
+  CHECK(last.plan.stepSeconds == planOf(last.layout).stepSeconds);
+  CHECK(last.plan.memory.total() <= last.plan.memoryLimitBytes);
+  for (const ParallelDegrees &beside : neighboursOf(last.layout, {1536}, most)) {
+    const Plan plan = planOf(beside);
+    CHECK((plan.stepSeconds >= last.plan.stepSeconds || plan.memory.total() > plan.memoryLimitBytes));
+    CHECK(llvm::is_contained(trials.tried, beside));
+  }
+  for (const ParallelDegrees &layout : trials.tried)
+    CHECK(llvm::count(trials.tried, layout) == 1);
+  CHECK(llvm::is_sorted(trials.known, std::greater<>())); // each better than the one before
+  CHECK(trials.known.back() == last.plan.stepSeconds);
+}
+
+TEST_CASE("A descent keeps to the layouts that are allowed") {
+  Trials trials;
+  auto twoWorkers = [](const ParallelDegrees &layout) { return layout.pipeline == 2 && layout.numChunks() <= 2; };
+  EvaluatedLayout last = llvm::cantFail(trials.improve(start(), twoWorkers));
+  CHECK(last.layout.str() == "dp=128,tp=4,pp=2,zero=1,mb=2,chunks=2,recompute=norms");
+  CHECK(llvm::all_of(trials.tried, twoWorkers));
+}
+
+TEST_CASE("Layouts beside another one fill the devices and cut the batch evenly") {
+  ParallelDegrees layout = start();
+  layout.experts = 8;
+  for (const ParallelDegrees &beside : neighboursOf(layout, {1536, /*experts=*/8}, most)) {
+    INFO(beside.str());
+    CHECK(beside.numDevices() == layout.numDevices());
+    CHECK(1536 % (beside.data * beside.microBatch.value_or(1)) == 0);
+    CHECK(beside.tensor <= most);
+    CHECK(beside.experts == 8);
+    CHECK(!(beside == layout));
+  }
+  CHECK(neighboursOf(layout, {64}, most).size() < neighboursOf(layout, {1536}, most).size()); // 64 samples for dp=64
+}
+
+TEST_CASE("A descent stays where nothing beside it can be costed") {
+  auto none = [](const ParallelDegrees &, std::optional<double>) -> llvm::Expected<std::optional<Plan>> {
+    return std::nullopt;
+  };
+  const ParallelDegrees from = start();
+  CHECK(llvm::cantFail(improveLayout({from, planOf(from)}, {1536}, most, always, none)).layout == from);
+}

@@ -39,7 +39,7 @@ std::vector<std::optional<Plan>> plansOfAll(PlanRequest request) {
 } // namespace
 
 TEST_CASE("no number of micro-batches is faster than the chosen one, nor below the bound") {
-  constexpr int64_t samples = 12; // tight memory takes ten times as long: of one model
+  constexpr int64_t samples = 12; // tight memory takes long: of one model
   for (const char *model : {"gpt", "vit", "dlrm"}) {
     std::optional<Plan> free = valueOf(planModel(stepOf(model, samples), controlOf()));
     int64_t needed = free->memory.total() >> 10;

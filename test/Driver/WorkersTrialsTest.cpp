@@ -44,8 +44,9 @@ struct Run {
 
 /// With points that take as long as \p known says; others do not fit. Workers that \p refuses has are refused.
 Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
-           const std::optional<ParallelDegrees> &layout = std::nullopt) {
-  const PlanRequest request = stepOf(64);
+           const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60) {
+  PlanRequest request = stepOf(64);
+  request.timeLimitSeconds = seconds;
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
   Run run;
   auto never = [](const PlanRequest &) -> llvm::Expected<Plan> { return internalError("not asked for"); };
@@ -64,7 +65,7 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
   };
   const PlanningControl control =
       PlanningControl().within(request.timeLimitSeconds).beginningWith(layout, /*seconds=*/std::nullopt);
-  PipelineTrials trials(request, {never, never, never, first, bound, control}, pool);
+  PipelineTrials trials(request, {never, never, never, first, bound, control}, pool, hasPlan);
   if (llvm::Error error = tryWorkers(request, workers, layout, trials))
     FAIL(takeMessage(std::move(error)).second);
   if (trials.all().found())
@@ -112,6 +113,12 @@ TEST_CASE("Workers of a known layout begin first, in its micro-batches, and then
   Run run = tryAll({2, 4, 8, 16}, seconds, /*refused=*/0, layout);
   CHECK(llvm::ArrayRef(run.points).take_front(3).vec() == Texts{"8x32", "4x32", "16x64"});
   CHECK(run.seconds == 5.0);
+}
+
+TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {
+  const SecondsOf seconds = {{"2x32", 5}};
+  CHECK(tryAll({2, 4}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/0).points == Texts{"2x16", "2x32"});
+  CHECK(tryAll({2, 4}, seconds, 0, std::nullopt, /*hasPlan=*/true, /*seconds=*/0).points.empty());
 }
 
 // Workers of four nodes of 8 devices: micro-batches of 4, 8, 12, 16 ... are shared by four, of 2 and 6 by two.

@@ -57,11 +57,12 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (!bounded)
     return bounded.takeError();
   OuterBounds bounds(request, *bounded, points);
-  PipelineTrials trials(rest, points, pool);
+  const bool hasPlan = without->plan || points.control.knownSeconds;
+  PipelineTrials trials(rest, points, pool, hasPlan);
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
     return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
-  if (isPipelineFirst) {
+  if (isPipelineFirst && (!found || trials.secondsLeft() > 0)) {
     PlanRequest own = request;
     own.timeLimitSeconds = trials.secondsLeft();
     without = planWithout(own, points);

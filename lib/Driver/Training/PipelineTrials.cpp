@@ -27,7 +27,7 @@ llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double e
 llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
   for (PlanRequest point : points)
     for (const RecomputeSetting &policy : policies) {
-      bool isOver = trials.isStopped() || (trials.secondsLeft() <= end && trials.found());
+      bool isOver = trials.isStopped() || (trials.secondsLeft() <= end && (hasPlan || trials.found()));
       if (bestHere || isOver)
         return llvm::Error::success();
       point.recompute = policy;

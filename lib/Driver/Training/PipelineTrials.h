@@ -11,10 +11,11 @@ namespace apc {
 /// Tries the points of numbers of workers.
 class PipelineTrials {
 public:
-  /// \p pool: all devices.
-  PipelineTrials(const PlanRequest &request, const PointPlanner &points, const Pool &pool)
+  /// \p pool: all devices. \p hasPlan: there is a plan if none is found here; else trials go on until one is, however
+  /// long that takes.
+  PipelineTrials(const PlanRequest &request, const PointPlanner &points, const Pool &pool, bool hasPlan)
       : request(request), points(points), pool(pool), trials(request, {points.whole, points.whole}, points.control),
-        policies(policiesOf(request)) {}
+        policies(policiesOf(request)), hasPlan(hasPlan) {}
 
   /// The point of the known layout where that has as many workers; else, and where that fits not, the first point of
   /// `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds are left.
@@ -57,6 +58,7 @@ private:
   const Pool &pool;
   TrainingTrials trials;
   std::vector<RecomputeSetting> policies;
+  bool hasPlan;
   std::optional<Here> bestHere;   ///< of the number of workers that is being tried
   std::map<int64_t, Here> bestOf; ///< by number of workers
 };

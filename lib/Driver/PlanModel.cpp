@@ -4,7 +4,7 @@
 #include "Points/PlanPoint.h"
 #include "Training/ChooseTraining.h"
 #include "Training/ExplainShortage.h"
-#include "Training/LayoutReferences.h"
+#include "Training/Layouts/LayoutReferences.h"
 #include "Training/TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"

@@ -37,6 +37,26 @@ std::vector<int64_t> workersOfBound(std::vector<int64_t> workers, const Without 
   return workers;
 }
 
+/// Is a pipeline known that stages can begin with? It is tried before the step without one.
+bool knowsPipeline(const PointPlanner &points) {
+  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
+  return layout && layout->pipeline > 1;
+}
+
+/// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
+llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Plan> &found, const PlanRequest &request,
+                                          const PointPlanner &points, const PipelineTrials &trials) {
+  if (knowsPipeline(points) && (!found || trials.secondsLeft() > 0)) {
+    PlanRequest own = request;
+    own.timeLimitSeconds = trials.secondsLeft();
+    llvm::Expected<Without> without = planWithout(own, points);
+    if (!without)
+      return without;
+    before = std::move(*without);
+  }
+  return planWithoutAgain(std::move(before), found, request, points, trials.secondsLeft() / 2);
+}
+
 } // namespace
 
 llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlanner &points) {
@@ -46,9 +66,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   const Pool &pool = target->cluster.pool;
   const std::vector<int64_t> workers = workersToTry(request, pool);
   const Stopwatch watch(*points.control.clock);
-  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
-  const bool isPipelineFirst = layout && layout->pipeline > 1;
-  llvm::Expected<Without> without = isPipelineFirst ? Without() : planWithout(request, points);
+  llvm::Expected<Without> without = knowsPipeline(points) ? Without() : planWithout(request, points);
   if (!without)
     return without.takeError();
   PlanRequest rest = request;
@@ -62,14 +80,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
     return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
-  if (isPipelineFirst && (!found || trials.secondsLeft() > 0)) {
-    PlanRequest own = request;
-    own.timeLimitSeconds = trials.secondsLeft();
-    without = planWithout(own, points);
-    if (!without)
-      return without.takeError();
-  }
-  without = planWithoutAgain(std::move(*without), found, request, points, trials.secondsLeft() / 2);
+  without = planWithoutBehind(std::move(*without), found, request, points, trials);
   if (!without)
     return without.takeError();
   bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));

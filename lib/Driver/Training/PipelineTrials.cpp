@@ -1,6 +1,7 @@
 // A descent along policies and micro-batches.
 #include "PipelineTrials.h"
 #include "Workers/EvenShares.h"
+#include "Workers/LayoutPoint.h"
 
 #include "apc/Driver/ImportStep.h"
 
@@ -78,24 +79,12 @@ llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t worker
   return all;
 }
 
-std::optional<PlanRequest> PipelineTrials::pointOfLayout(int64_t workers, llvm::ArrayRef<PlanRequest> all) const {
-  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
-  if (!layout || layout->pipeline != workers || !layout->microBatch)
-    return std::nullopt;
-  for (PlanRequest point : all)
-    if (point.microBatch == *layout->microBatch * layout->data) {
-      point.recompute = layout->recompute.value_or(policies.front());
-      return point;
-    }
-  return std::nullopt;
-}
-
 llvm::Error PipelineTrials::begin(int64_t workers, double end) {
   auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
   bestHere.reset();
-  if (std::optional<PlanRequest> point = pointOfLayout(workers, *all))
+  if (std::optional<PlanRequest> point = pointOfLayout(points.control.knownLayout, *all, policies.front()))
     if (auto isBetter = tryPoint(*point, end); !isBetter)
       return isBetter.takeError();
   if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstToTry(pool, workers, *all)), end))
@@ -120,14 +109,6 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
     if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), end))
       return error;
   return tryPolicies(end);
-}
-
-std::vector<int64_t> PipelineTrials::begun() const {
-  std::vector<int64_t> workers;
-  for (const auto &[count, best] : bestOf)
-    workers.push_back(count);
-  llvm::stable_sort(workers, [&](int64_t a, int64_t b) { return isBetter(bestOf.at(a).rank, bestOf.at(b).rank); });
-  return workers;
 }
 
 } // namespace apc

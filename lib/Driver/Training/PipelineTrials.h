@@ -40,8 +40,6 @@ private:
 
   /// All micro-batches of so many workers, the fewest first.
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
-  /// The point of the known layout, where it has so many workers.
-  std::optional<PlanRequest> pointOfLayout(int64_t workers, llvm::ArrayRef<PlanRequest> points) const;
   /// Plans a point; true where that is the best of its number of workers.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
   /// Each point with every policy, until one fits.

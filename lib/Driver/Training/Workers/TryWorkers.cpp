@@ -43,6 +43,14 @@ llvm::Error beginAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers
 
 } // namespace
 
+std::vector<int64_t> PipelineTrials::begun() const {
+  std::vector<int64_t> workers;
+  for (const auto &[count, best] : bestOf)
+    workers.push_back(count);
+  llvm::stable_sort(workers, [&](int64_t a, int64_t b) { return isBetter(bestOf.at(a).rank, bestOf.at(b).rank); });
+  return workers;
+}
+
 /// Those nearest to the workers of a layout first.
 static std::vector<int64_t> fromLayout(llvm::ArrayRef<int64_t> workers, const std::optional<ParallelDegrees> &layout) {
   std::vector<int64_t> ordered = workers.vec();

@@ -41,7 +41,7 @@ public:
 
   size_t numMeshes() const { return onMeshes.size(); }
   const PlanningTask &task() const { return *own->task; }
-  /// What programs on a mesh are known to pay at least: the least grows with the cost, ever less.
+  /// The least that programs on a mesh are known to pay: it grows with the cost, ever less.
   double knownLeast(size_t mesh, double secondsPerByte) const;
   /// The least on a mesh, which is known from then on; none where nothing is possible there. Work counts on \p clock.
   llvm::Expected<std::optional<LayerLine>> searchOn(size_t mesh, double secondsPerByte,
@@ -51,8 +51,8 @@ private:
   struct OnMesh {
     Mesh mesh;
     std::optional<PlanningProblem> planning = {};
-    std::vector<bool> counts = {};         ///< by node: its bytes count, for its ops are the layer's own
-    std::map<double, double> bounds = {};  ///< by cost
+    std::vector<bool> counts = {};        ///< by node: its bytes count, for its ops are the layer's own
+    std::map<double, double> bounds = {}; ///< by cost
     bool isImpossible = false;
   };
 

@@ -1,7 +1,8 @@
 // Layouts of experts and those that are named, each on a graph of its own.
 #include "LayoutReferences.h"
 
-#include "apc/Driver/ImportStep.h"
+#include "AllowedLayouts.h"
+
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -31,10 +32,6 @@ llvm::Error ourFault(llvm::Error error, std::string &message) {
   return fault == Fault::Internal ? llvm::make_error<PlannerError>(fault, message) : llvm::Error::success();
 }
 
-bool mayTryExperts(const PlanRequest &request) {
-  return request.pins.empty() && request.inputs.empty() && request.parallel == ParallelMode::Auto;
-}
-
 void add(LayoutReferences &known, const PlanRequest &request, EvaluatedLayout evaluated) {
   Reference reference = referenceOf(request, evaluated);
   bool mayBePlan = reference.feasible && reference.reason.empty() && mayTryExperts(request);
@@ -45,19 +42,7 @@ void add(LayoutReferences &known, const PlanRequest &request, EvaluatedLayout ev
   }
 }
 
-/// \p open: the request without what layouts decide.
-bool isAllowed(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout) {
-  llvm::Expected<PlanRequest> own = requestOfLayout(open, layout);
-  if (own)
-    return refusalOf(request, layout, *own).empty();
-  llvm::consumeError(own.takeError());
-  return false;
-}
-
 } // namespace
-
-/// Layouts of pipelines are improved: searches of stages have no better beginning.
-double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.2 : 0.05; }
 
 bool needsOwnGraph(const ParallelDegrees &layout) {
   return layout.pipeline > 1 || layout.microBatch || layout.recompute;

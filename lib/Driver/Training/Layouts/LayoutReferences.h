@@ -1,7 +1,7 @@
 // Layouts beside the plan of a training step.
 #pragma once
 
-#include "OwnBatch.h"
+#include "../OwnBatch.h"
 
 #include "apc/Planning/ExpertLayouts.h"
 #include "apc/Planning/Planning.h"
@@ -25,9 +25,6 @@ bool needsOwnGraph(const ParallelDegrees &layout);
 
 /// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
 llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
-
-/// The share of the time limit that layouts have.
-double shareOfLayouts(const PlanRequest &request);
 
 /// The workers of layouts of experts: as many as the request says, or any number, which tells what else would fit.
 enum class ExpertWorkers { Asked, Any };

@@ -1,4 +1,5 @@
 // The plan that a search found, or the layout that is better.
+#include "AllowedLayouts.h"
 #include "LayoutReferences.h"
 
 #include "apc/Search/SearchEnd.h"
@@ -69,7 +70,7 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
   if (layouts.isCutShort)
     plan->notes.push_back(
         llvm::formatv("the {0} % of the time limit that layouts have were over before all were costed",
-                      std::round(100 * shareOfLayouts(request)))
+                      std::lround(100 * shareOfLayouts(request)))
             .str());
   plan->request.layouts = request.layouts;
   plan->request.timeLimitSeconds = request.timeLimitSeconds;

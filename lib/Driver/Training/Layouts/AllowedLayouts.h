@@ -1,0 +1,19 @@
+// The layouts that a request allows, and the time that they have.
+#pragma once
+
+#include "apc/Plan/ParallelDegrees.h"
+#include "apc/Plan/PlanRequest.h"
+
+namespace apc {
+
+/// The share of the time limit that layouts have: more for pipelines, whose layouts are improved, because searches of
+/// stages have no better beginning.
+double shareOfLayouts(const PlanRequest &request);
+
+/// May layouts of experts be the plan of a request?
+bool mayTryExperts(const PlanRequest &request);
+
+/// Might the request give a layout? \p open: the request without what layouts decide.
+bool isAllowed(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout);
+
+} // namespace apc

@@ -117,7 +117,8 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
     return gradient.make<CastOp>(given, gradient.attribute("to", onnxFloat));
   };
   if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
-    missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + ")");
+    std::string reason = gradient.getRefusal().empty() ? "" : ": " + gradient.getRefusal().str();
+    missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + reason + ")");
     return;
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))

@@ -129,7 +129,8 @@ void Expansion::reverse(mlir::Operation *forward) {
     return;
   GradientBuilder gradient(builder, forward, incoming, wanted);
   if (!llvm::cast<OperatorInterface>(forward).differentiate(gradient)) {
-    missing.push_back("'" + nameOf(forward));
+    std::string reason = gradient.getRefusal().empty() ? "" : " (" + gradient.getRefusal().str() + ")";
+    missing.push_back("'" + nameOf(forward) + reason);
     return;
   }
   for (auto [index, operand] : llvm::enumerate(forward->getOperands()))

@@ -43,6 +43,11 @@ void GradientBuilder::give(unsigned operand, mlir::Value gradient) {
     traceTo(operand, gradient);
 }
 
+bool GradientBuilder::refuse(const llvm::Twine &reason) {
+  refusal = reason.str();
+  return false;
+}
+
 /// Cuts a factor of `op` inside parts where that may be done.
 static void cutLike(llvm::ArrayRef<int64_t> parts, mlir::Operation *op, FactorRule &own, FactorId factor) {
   if (parts.empty() || !mayCutInsideParts(op, own, factor))

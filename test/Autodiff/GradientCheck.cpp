@@ -165,5 +165,6 @@ std::vector<std::vector<double>> gradientsOf(const OpCase &test, std::vector<std
 }
 
 bool isRefused(const OpCase &test) { return !reverse(GradientProgram(test)).module; }
+std::string refusalOf(const OpCase &test) { return reverse(GradientProgram(test)).refusal; }
 
 } // namespace apc

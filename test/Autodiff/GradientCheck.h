@@ -40,5 +40,7 @@ std::vector<std::vector<double>> gradientsOf(const OpCase &test, std::vector<std
 
 /// Does the op let no gradient be built for any of its inputs?
 bool isRefused(const OpCase &test);
+/// The reason that it gives for that; empty where it is not refused, or for no reason.
+std::string refusalOf(const OpCase &test);
 
 } // namespace apc

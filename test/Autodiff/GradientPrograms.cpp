@@ -188,6 +188,7 @@ public:
   bool differentiateAll() {
     return llvm::all_of(llvm::reverse(forward), [&](mlir::Operation *op) { return differentiate(*op); });
   }
+  const std::string &getRefusal() const { return refusal; }
   mlir::Value sumOf(mlir::Value value) {
     auto found = contributions.find(value);
     if (found == contributions.end())
@@ -210,8 +211,10 @@ private:
     if (llvm::none_of(arriving, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
       return true;
     GradientBuilder gradient(builder, &op, arriving, wanted);
-    if (!llvm::cast<OperatorInterface>(op).differentiate(gradient))
+    if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
+      refusal = gradient.getRefusal().str();
       return false;
+    }
     for (auto [index, operand] : llvm::enumerate(op.getOperands()))
       if (mlir::Value given = gradient.given(static_cast<unsigned>(index)))
         contributions[operand].push_back(given);
@@ -223,6 +226,7 @@ private:
   llvm::DenseSet<mlir::Value> dependents;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> contributions;
   std::vector<mlir::Operation *> forward;
+  std::string refusal;
 };
 
 } // namespace
@@ -239,8 +243,10 @@ ReversedProgram reverse(const GradientProgram &program, llvm::ArrayRef<bool> arr
       reversed.results.push_back(static_cast<unsigned>(index));
       reversal.seed(result);
     }
-  if (!reversal.differentiateAll())
+  if (!reversal.differentiateAll()) {
+    reversed.refusal = reversal.getRefusal();
     return reversed;
+  }
   llvm::SmallVector<mlir::Value> gradients;
   for (unsigned input = 0; input < numInputs; ++input)
     if (mlir::Value gradient = reversal.sumOf(main.getArgument(input))) {

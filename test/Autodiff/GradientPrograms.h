@@ -31,6 +31,7 @@ struct GradientProgram {
 /// gradients of the float inputs that have one.
 struct ReversedProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< null where an op has no gradient
+  std::string refusal = {};                 ///< the reason that op gave
   std::vector<unsigned> inputs;             ///< for each result, the input that it is the gradient of
   std::vector<unsigned> results;            ///< for each further argument, the result at which it arrives
 };

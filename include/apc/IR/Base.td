@@ -64,7 +64,7 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
         attributes and constant operands that say sizes.}],
         "void", "localize", (ins "::apc::LocalOp &":$local)>,
     InterfaceMethod<[{Builds the gradients of the operands from those of the results. False: none is declared for this operator, or for these
-        attributes of it. Results of integers and bools have none, and operators that cut gradients off give none.}],
+        attributes of it, for the reason that the builder keeps (`refuse`). Results of integers and bools have none, and operators that cut gradients off give none.}],
         "bool", "differentiate", (ins "::apc::GradientBuilder &":$gradient)>
   ];
   let verify = [{ return ::apc::verifyOperator($_op); }];

@@ -44,6 +44,10 @@ public:
   /// States the gradient of an operand; one that nobody wants is dropped.
   void give(unsigned operand, mlir::Value gradient);
   mlir::Value given(unsigned operand) const { return gradients[operand]; } ///< null where none was given
+  /// Keeps why no gradient is built and returns false, as `differentiate` does then. The reason stands behind the
+  /// operator's name and says what would be accepted: "attribute 'use_sparse_mixer' is 1, and 0 is accepted".
+  bool refuse(const llvm::Twine &reason);
+  llvm::StringRef getRefusal() const { return refusal; } ///< empty where no reason was given
 
   /// An op of the dialect with its results' types inferred. Absent operands are `absent()`.
   template <typename Op>
@@ -110,6 +114,7 @@ private:
   llvm::SmallVector<mlir::Value, 2> arriving;
   llvm::SmallVector<bool, 4> wanted;
   llvm::SmallVector<mlir::Value, 4> gradients;
+  std::string refusal;
   std::optional<FactorRule> rule; ///< of the forward op
   llvm::DenseMap<mlir::Value, TracedDims> traced;
 };

@@ -67,7 +67,7 @@ bool AffineGridOp::differentiate(GradientBuilder &g) {
 bool Col2ImOp::differentiate(GradientBuilder &g) {
   auto block = constantInts(getBlockShape());
   if (!block)
-    return false;
+    return g.refuse("operand 'block_shape' is made as the model runs, and a constant one is accepted");
   Attributes attributes = forwardAttributes(g, {"dilations", "pads", "strides"});
   attributes.push_back(g.attribute("kernel_shape", llvm::ArrayRef<int64_t>(*block)));
   g.give(0, g.make<Im2ColOp>({g.incoming()}, attributes));

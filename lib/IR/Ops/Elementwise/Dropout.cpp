@@ -115,7 +115,7 @@ bool DropoutOp::differentiate(GradientBuilder &g) {
   std::optional<double> scale = knownScale(*this);
   bool isKnown = getOpsetVersion() < 7 || constantOf(getTrainingMode());
   if (!scale || !isKnown)
-    return false;
+    return g.refuse("operands 'ratio' and 'training_mode' are made as the model runs, and constants are accepted");
   if (isAbsent(getMask()))
     getMask().setType(mlir::RankedTensorType::get(dimsOf(getData()), elementOfMask(*this)));
   mlir::Value kept = g.mul(g.incoming(), g.castTo(getMask(), g.incoming()));

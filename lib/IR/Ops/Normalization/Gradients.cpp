@@ -65,8 +65,11 @@ bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
   size_t numDims = dimsOf(g.operand(0)).size();
   int64_t axis = layer.axis < 0 ? layer.axis + static_cast<int64_t>(numDims) : layer.axis;
   mlir::Value scale = g.operand(layer.scale), gradient = g.incoming(0);
-  if (asksStatistics(g, layer) || static_cast<int64_t>(dimsOf(scale).size()) > static_cast<int64_t>(numDims) - axis)
-    return false;
+  if (asksStatistics(g, layer))
+    return g.refuse("the loss depends on its statistics, and on its normalised result is accepted");
+  if (static_cast<int64_t>(dimsOf(scale).size()) > static_cast<int64_t>(numDims) - axis)
+    return g.refuse("its scale has " + llvm::Twine(dimsOf(scale).size()) + " dims, and at most the " +
+                    llvm::Twine(static_cast<int64_t>(numDims) - axis) + " that are normalised are accepted");
   mlir::Value ofSum = layer.sumResult != 0 ? g.incoming(layer.sumResult) : mlir::Value();
   if (gradient) {
     Attributes attributes = layerAttributes(g, axis, layer.epsilon, layer.isCentred);

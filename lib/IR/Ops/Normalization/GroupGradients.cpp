@@ -167,7 +167,8 @@ bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> count, const
   int64_t numGroups = count.value_or(dims[1]);
   // Before opset 21 a scale could stand for a whole group.
   if (numGroups < 1 || dimsOf(scale)[0] != dims[1] || dimsOf(g.operand(2))[0] != dims[1])
-    return false;
+    return g.refuse("scale and bias have an element for each group, and those with one for each of the " +
+                    llvm::Twine(dims[1]) + " channels are accepted");
   Groups groups(g, x, numGroups, epsilon);
   if (g.wants(1))
     g.give(1, sumOfChannels(g, g.mul(g.incoming(), groups.normal()), scale));

@@ -20,7 +20,10 @@ def Apc_SoftmaxOp : Apc_SoftmaxLike<"softmax", "Softmax", "Plain"> {
 def Apc_LogSoftmaxOp : Apc_SoftmaxLike<"log_softmax", "LogSoftmax", "Log"> {
   let gradient = "::apc::differentiateSoftmax(g, ::apc::SoftmaxKind::Log);";
 }
-def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax", "Hard"> { let flops = "1"; }
+def Apc_HardmaxOp : Apc_SoftmaxLike<"hardmax", "Hardmax", "Hard"> {
+  let flops = "1";
+  let gradient = "return g.refuse(\"its results are steps, through which nothing is trained, and Softmax is accepted\");";
+}
 
 // The gradients of the two, from those of their results and the results.
 class Apc_SoftmaxGradient<string mnemonic, string kind, string cost> : Apc_Op<mnemonic, []> {

@@ -46,9 +46,47 @@ TEST_CASE("Products that are scaled or have their batch in the middle reverse") 
   checkGradients({"apc.fused_matmul", {"3x2x4xf64", "2x5x4xf64"}, "transBatchA = 1 : i64, transB = 1 : i64"});
 }
 
-TEST_CASE("A fused activation has no gradient; without it the product has") {
+TEST_CASE("Products with an activation behind them reverse, whatever it is") {
   checkGradients({"apc.fused_gemm", {"3x4xf64", "4x5xf64", "5xf64"}, "alpha = 0.5 : f32"});
-  CHECK(isRefused({"apc.fused_gemm", {"3x4xf64", "4x5xf64", "none"}, "activation = \"Relu\""}));
+  for (const char *activation :
+       {"Relu", "LeakyRelu", "ThresholdedRelu", "Tanh", "ScaledTanh", "Sigmoid", "HardSigmoid", "Gelu", "FastGelu",
+        "Silu", "Elu", "Selu", "Softplus", "Softsign", "Affine", "Clip", "Identity"})
+    checkGradients(
+        {"apc.fused_gemm",
+         {"4x3xf64", "4x5xf64", "3x1xf64"},
+         "transA = 1 : i64, alpha = 0.5 : f32, beta = -2.0 : f32, activation = \"" + std::string(activation) + "\""});
+  checkGradients({"apc.fused_gemm",
+                  {"3x4xf64", "5x4xf64", "none"},
+                  "transB = 1 : i64, activation = \"LeakyRelu\", activation_alpha = -0.5 : f32"});
+  checkGradients({"apc.fused_gemm",
+                  {"3x4xf64", "4x5xf64", "none"},
+                  "activation = \"Clip\", activation_alpha = -1.25 : f32, activation_beta = 1.75 : f32"});
+  CHECK(refusalOf({"apc.fused_gemm", {"3x4xf64", "4x5xf64", "none"}, "activation = \"Cube\""}) ==
+        "attribute 'activation' is 'Cube', and Identity, Relu, LeakyRelu, ThresholdedRelu, Tanh, ScaledTanh, Sigmoid, "
+        "HardSigmoid, Silu, Gelu, FastGelu, Elu, Selu, Softplus, Softsign, Affine and Clip are accepted");
+}
+
+TEST_CASE(
+    "Products with weights in blocks of a few bits reverse for their rows and the bias, by the weights as reals") {
+  std::string sizes = "K = 4 : i64, N = 2 : i64, bits = 4 : i64, block_size = 2 : i64";
+  std::vector<std::string> operands = {
+      "2x3x4xf64", "[[[33], [84]], [[237], [240]]] : 2x2x1xui8", "[0.5, 2.0, 1.5, -0.25] : 4xf64", "none", "none",
+      "2xf64"};
+  checkGradients({"apc.matmul_nbits", operands, sizes});
+  for (const char *zeros : {"[131, 7] : 2xui8", "[[3.5, 8.0], [0.0, 15.0]] : 2x2xf64"}) {
+    operands[3] = zeros;
+    checkGradients({"apc.matmul_nbits", operands, sizes});
+  }
+  operands[4] = "[1, 0, 1, 1] : 4xi32"; // columns in turn
+  operands[5] = "none";
+  checkGradients({"apc.matmul_nbits", operands, sizes});
+  checkGradients({"apc.matmul_nbits",
+                  {"2x3xf64", "[[[33, 84], [1, 2]], [[237, 240], [3, 4]]] : 2x2x2xui8",
+                   "[[0.5, 2.0], [1.5, -0.25]] : 2x2xf64", "[[100, 3], [250, 0]] : 2x2xui8", "none", "none"},
+                  "K = 3 : i64, N = 2 : i64, bits = 8 : i64, block_size = 2 : i64"});
+  operands[2] = "4xf64";
+  CHECK(refusalOf({"apc.matmul_nbits", operands, sizes}) ==
+        "operands 'scales' and 'zero_points' are trained, and frozen ones are accepted");
 }
 
 TEST_CASE("A product with a weight of 4 bits reverses for its rows, by the weight as it is stored") {

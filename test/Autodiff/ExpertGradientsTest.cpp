@@ -18,7 +18,8 @@ const std::vector<std::string> plain = {"6x4xf64", "6x3xf64", "3x5x4xf64", "3x5x
 } // namespace
 
 TEST_CASE("Mixtures of experts reverse for input, router, weights and biases, however activated") {
-  for (const char *type : {"relu", "gelu", "silu", "identity"}) {
+  for (const char *type :
+       {"relu", "gelu", "silu", "identity", "tanh", "sigmoid", "selu", "elu", "leakyrelu", "softsign", "hardsigmoid"}) {
     std::string activation = ", activation_type = \"" + std::string(type) + "\"";
     checkGradients(mixture(plain, activation));
     checkGradients(mixture(plain, activation + ", normalize_routing_weights = 1 : i64"));
@@ -66,6 +67,53 @@ TEST_CASE("Gated experts reverse, with gates and values fused in turn, in blocks
 }
 
 TEST_CASE("Mixtures of other kinds are refused") {
-  CHECK(isRefused(mixture(plain, ", use_sparse_mixer = 1 : i64")));
-  CHECK(isRefused(mixture(plain, ", activation_type = \"selu\"")));
+  CHECK(refusalOf(mixture(plain, ", use_sparse_mixer = 1 : i64")) ==
+        "attribute 'use_sparse_mixer' is 1, and 0 is accepted");
+  CHECK(refusalOf(mixture(plain, ", activation_type = \"cube\"")) ==
+        "attribute 'activation_type' is 'cube', and swiglu, Identity, Relu, LeakyRelu, ThresholdedRelu, Tanh, "
+        "ScaledTanh, Sigmoid, HardSigmoid, Silu, Gelu, FastGelu, Elu, Selu, Softplus, Softsign, Affine and Clip are "
+        "accepted");
+}
+
+namespace {
+
+/// Two experts of hidden size 4 and inner size 2, with weights of 4 bits.
+OpCase quantised(std::vector<std::string> operands, const std::string &attributes) {
+  operands.resize(21, "none");
+  return {"apc.qmoe", std::move(operands), attributes.substr(2)};
+}
+
+const std::vector<std::string> packed = {"3x4xf64",
+                                         "3x2xf64",
+                                         "[[[33, 84], [237, 240]], [[15, 122], [7, 200]]] : 2x2x2xui8",
+                                         "[[0.5, 2.0], [1.5, -0.25]] : 2x2xf64",
+                                         "2x2xf64",
+                                         "[[[18], [52], [86], [120]], [[154], [188], [222], [240]]] : 2x4x1xui8",
+                                         "[[0.5, 2.0, 1.0, 0.25], [1.5, -0.25, 0.5, 1.0]] : 2x4xf64",
+                                         "2x4xf64"};
+
+} // namespace
+
+TEST_CASE("Mixtures with quantised weights reverse for input, router and biases") {
+  for (const char *type : {"relu", "silu", "identity"}) {
+    std::string activation = ", activation_type = \"" + std::string(type) + "\"";
+    checkGradients(quantised(packed, activation));
+    checkGradients(quantised(packed, activation + ", k = 2 : i64, normalize_routing_weights = 1 : i64"));
+  }
+  std::vector<std::string> operands = packed; // blocks of two columns, zero points, shares of their own
+  operands[3] = "[[[0.5, 2.0], [1.0, 1.5]], [[1.5, -0.25], [0.5, 0.75]]] : 2x2x2xf64";
+  operands.resize(15, "none");
+  operands[11] = "[[[135], [104]], [[120], [7]]] : 2x2x1xui8";
+  operands[12] = "[[[8], [7], [9], [8]], [[7], [6], [8], [9]]] : 2x4x1xui8";
+  operands[14] = "3x2xf64 in 0.1 2";
+  checkGradients(quantised(operands, ", block_size = 2 : i64, normalize_routing_weights = 1 : i64"));
+}
+
+TEST_CASE("Quantised mixtures that are packed or scaled otherwise are refused") {
+  CHECK(refusalOf(quantised(packed, ", expert_weight_bits = 2 : i64")) ==
+        "attribute 'expert_weight_bits' is 2, and 4 and 8 are accepted");
+  CHECK(refusalOf(quantised(packed, ", weights_prepacked = 1 : i64")) ==
+        "weights are packed for tensor cores, and [experts, outputs, inputs] are accepted");
+  CHECK(refusalOf(quantised(packed, ", quant_type = \"fp4\"")) ==
+        "attribute 'quant_type' is 'fp4', and int is accepted");
 }

@@ -277,6 +277,22 @@ func.func @groups_of_columns(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s:
 
 // -----
 
+func.func @unpacked_scales(%b: tensor<4x64xui8>, %s: tensor<4x3xf16>, %n: none) {
+  // expected-error @below {{operand 'scales' has shape [4, 3] where rows like those of the weights, of 4 elements, are needed}}
+  %0 = "apc.unpack_weights"(%b, %s, %n, %n) {bits = 4 : i64, block_size = 32 : i64, columns = 128 : i64} : (tensor<4x64xui8>, tensor<4x3xf16>, none, none) -> tensor<4x128xf16>
+  return
+}
+
+// -----
+
+func.func @unpacked_columns(%b: tensor<4x64xui8>, %s: tensor<4x4xf16>, %n: none) {
+  // expected-error @below {{has weights [4, 64], columns 129, bits 4 and block_size 32; rows of as many bytes as columns need, 1 to 8 bits and a size of 0 or more are needed}}
+  %0 = "apc.unpack_weights"(%b, %s, %n, %n) {bits = 4 : i64, block_size = 32 : i64, columns = 129 : i64} : (tensor<4x64xui8>, tensor<4x4xf16>, none, none) -> tensor<4x129xf16>
+  return
+}
+
+// -----
+
 func.func @row_bias(%a: tensor<16x128xf16>, %b: tensor<4x4x16xui8>, %s: tensor<16xf16>, %c: tensor<1xf16>, %n: none) {
   // expected-error @below {{operand 'bias' has shape [1] where [4] is needed}}
   %0 = "apc.matmul_nbits"(%a, %b, %s, %n, %n, %c) {K = 128 : i64, N = 4 : i64, bits = 4 : i64, block_size = 32 : i64} : (tensor<16x128xf16>, tensor<4x4x16xui8>, tensor<16xf16>, none, none, tensor<1xf16>) -> tensor<16x4xf16>

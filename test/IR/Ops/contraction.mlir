@@ -78,6 +78,20 @@ func.func @integers(%a: tensor<4x6x8xui8>, %b: tensor<8x7xi8>, %az: tensor<ui8>,
   return
 }
 
+// Blocks that fill bytes are cut one by one, unless their zero points share bytes or columns name their blocks.
+func.func @packed(%b: tensor<64x64xui8>, %s: tensor<64x4xf16>, %z: tensor<64x2xui8>, %one: tensor<8x64x1xf16>, %e: tensor<8x64x64xui8>, %g: tensor<128xi32>) {
+  %none = apc.none
+  // CHECK: apc.unpack_weights: d0 (d1 w0), d0 d1, _, _ -> d0 (d1 w1) {d0=64, d1=4, w0=16 !, w1=32 !} flops=0.125{{$}}
+  %0 = "apc.unpack_weights"(%b, %s, %none, %none) {bits = 4 : i64, block_size = 32 : i64, columns = 128 : i64} : (tensor<64x64xui8>, tensor<64x4xf16>, none, none) -> tensor<64x128xf16>
+  // CHECK: apc.unpack_weights: d0 w1, d0 w0, d0 w2, _ -> d0 w3 {d0=64, w0=4 !, w1=64 !, w2=2 !, w3=128 !} flops=0.00390625{{$}}
+  %1 = "apc.unpack_weights"(%b, %s, %z, %none) {bits = 4 : i64, block_size = 32 : i64, columns = 128 : i64} : (tensor<64x64xui8>, tensor<64x4xf16>, tensor<64x2xui8>, none) -> tensor<64x128xf16>
+  // CHECK: apc.unpack_weights: d0 w1, d0 w0, _, w3 -> d0 w2 {d0=64, w0=4 !, w1=64 !, w2=128 !, w3=128 !} flops=6.10352e-05{{$}}
+  %2 = "apc.unpack_weights"(%b, %s, %none, %g) {bits = 4 : i64, block_size = 32 : i64, columns = 128 : i64} : (tensor<64x64xui8>, tensor<64x4xf16>, none, tensor<128xi32>) -> tensor<64x128xf16>
+  // CHECK: apc.unpack_weights: d0 d1 w1, d0 d1 w0, _, _ -> d0 d1 w2 {d0=8, d1=64, w0=1 !, w1=64 !, w2=128 !} flops=0.03125{{$}}
+  %3 = "apc.unpack_weights"(%e, %one, %none, %none) {bits = 4 : i64, block_size = 0 : i64, columns = 128 : i64} : (tensor<8x64x64xui8>, tensor<8x64x1xf16>, none, none) -> tensor<8x64x128xf16>
+  return
+}
+
 func.func @blocks(%a: tensor<1x16x128xf16>, %b: tensor<64x4x16xui8>, %s: tensor<256xf16>, %z: tensor<128xui8>, %s2: tensor<64x4xf16>,
                   %short: tensor<1x16x100xf16>, %bias: tensor<64xf16>) {
   %none = apc.none

@@ -204,3 +204,13 @@ func.func @linear_attention(%q: tensor<2x3x5x2x4xf32>, %k: tensor<2x3x5x2x4xf32>
   %0:6 = "apc.linear_attention_grad"(%q, %k, %v, %s, %d, %b, %dy, %ds) {delta = 1 : i64, scale = 0.5 : f32} : (tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>) -> (tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>)
   return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5 : tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x3xf32>, tensor<2x5x2x4x3xf32>, tensor<2x3x5x2x4xf32>, tensor<2x3x5x2x1xf32>
 }
+func.func @blocks_of_weights(%b: tensor<4x8xui8> {test.below = 256 : i64}, %s: tensor<4x2xf32>) -> tensor<4x16xf32> {
+  %none = apc.none
+  %0 = "apc.unpack_weights"(%b, %s, %none, %none) {bits = 4 : i64, block_size = 8 : i64, columns = 16 : i64} : (tensor<4x8xui8>, tensor<4x2xf32>, none, none) -> tensor<4x16xf32>
+  return %0 : tensor<4x16xf32>
+}
+func.func @packed_zeros(%b: tensor<2x3x4xui8> {test.below = 256 : i64}, %s: tensor<2x3x2xf32>, %z: tensor<2x3x1xui8> {test.below = 256 : i64}) -> tensor<2x3x8xf32> {
+  %none = apc.none
+  %0 = "apc.unpack_weights"(%b, %s, %z, %none) {bits = 4 : i64, block_size = 4 : i64, columns = 8 : i64} : (tensor<2x3x4xui8>, tensor<2x3x2xf32>, tensor<2x3x1xui8>, none) -> tensor<2x3x8xf32>
+  return %0 : tensor<2x3x8xf32>
+}

@@ -27,9 +27,9 @@ def attention_weights(Q, K, mask, scale, fill=None, keys_transposed=0, nan_is_ze
     return weights.nan_to_num(0.0) if nan_is_zero else weights
 
 
-def held_scores(Q, K, mask, scale, fill, keys_transposed, seen, total_keys, offsets):
+def held_scores(Q, K, mask, scale, fill, keys_transposed, seen, softcap, total_keys, offsets):
     """The scores; minus infinity for keys that are padding of the piece, which begins at `offsets`."""
-    scores = precise(attention_scores(Q, K, mask, scale, fill, keys_transposed, seen))
+    scores = precise(attention_scores(Q, K, mask, scale, fill, keys_transposed, seen, softcap))
     if not offsets:
         return scores
     begin, end = held(offsets[0])
@@ -37,9 +37,9 @@ def held_scores(Q, K, mask, scale, fill, keys_transposed, seen, total_keys, offs
     return scores.masked_fill(places >= min(end, total_keys), -math.inf)
 
 
-def split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, total_keys, offsets):
+def split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, softcap, total_keys, offsets):
     """The share of each key of the piece in all keys, whose logarithmic sum is known."""
-    scores = held_scores(Q, K, mask, scale, fill, keys_transposed, seen, total_keys, offsets)
+    scores = held_scores(Q, K, mask, scale, fill, keys_transposed, seen, softcap, total_keys, offsets)
     weights = (scores - log_sum.reshape(scores.shape[:-1] + (1,))).exp()
     return weights.nan_to_num(0.0) if nan_is_zero else weights
 
@@ -67,12 +67,17 @@ def attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, na
     return gradient
 
 
-def attention_product_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap):
-    """The gradient of scale * queries keys."""
-    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
+def before_cap(gradient, Q, K, scale, keys_transposed, softcap):
+    """The gradient of scale * queries keys, from that of the bounded scores."""
     if not softcap:
         return gradient
     return gradient * (1 - (capped_scores(Q, K, scale, keys_transposed, softcap) / softcap) ** 2)
+
+
+def attention_product_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap):
+    """The gradient of scale * queries keys."""
+    gradient = attention_score_gradient(Q, K, V, mask, dY, scale, fill, keys_transposed, nan_is_zero, seen, softcap)
+    return before_cap(gradient, Q, K, scale, keys_transposed, softcap)
 
 
 def softmax_attention_query_grad(Q, K, V, mask, dY, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1,
@@ -103,23 +108,25 @@ def softmax_attention_mask_grad(Q, K, V, mask, dY, scale, fill=None, keys_transp
     return gradient.reshape(Q.shape[:-2] + gradient.shape[-2:]).sum_to_size(mask.shape)
 
 
-def softmax_attention_log_sum(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1, total_keys=None,
+def softmax_attention_log_sum(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1, softcap=None, total_keys=None,
                               offsets: ints = []):
-    scores = held_scores(Q, K, mask, scale, fill, keys_transposed, seen, total_keys, offsets)
+    scores = held_scores(Q, K, mask, scale, fill, keys_transposed, seen, softcap, total_keys, offsets)
     return scores.logsumexp(-1).reshape(Q.shape[:-1])
 
 
 def softmax_attention_by(Q, K, V, mask, log_sum, scale, fill=None, keys_transposed=0, nan_is_zero=0,
-                         seen=1, total_keys=None, offsets: ints = []):
-    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, total_keys, offsets)
+                         seen=1, softcap=None, total_keys=None, offsets: ints = []):
+    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, softcap, total_keys,
+                            offsets)
     result = torch.matmul(weights.to(V.dtype), V.unsqueeze(-3))
     return result.reshape(Q.shape[:-1] + V.shape[-1:])
 
 
-def split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, total_keys,
-                         offsets):
+def split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, softcap,
+                         total_keys, offsets):
     """The gradient of the scores of the piece. The weighted sum over all keys of what arrives at them is that of Y."""
-    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, total_keys, offsets)
+    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, softcap, total_keys,
+                            offsets)
     gradient = torch.matmul(by_key_head(dY, V), V.unsqueeze(-3).transpose(-1, -2))
     gradient = weights * (gradient - by_key_head((precise(dY) * Y).sum(-1, keepdim=True), V))
     if mask is not None and fill is not None:
@@ -129,31 +136,34 @@ def split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transp
 
 
 def softmax_attention_by_query_grad(Q, K, V, mask, dY, Y, log_sum, scale, fill=None, keys_transposed=0, nan_is_zero=0,
-                                    seen=1, total_keys=None, offsets: ints = []):
+                                    seen=1, softcap=None, total_keys=None, offsets: ints = []):
     gradient = split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transposed, nan_is_zero, seen,
-                                    total_keys, offsets)
+                                    softcap, total_keys, offsets)
+    gradient = before_cap(gradient, Q, K, scale, keys_transposed, softcap)
     keys = K.transpose(-1, -2) if keys_transposed else K
     return (scale * torch.matmul(gradient, keys.unsqueeze(-3))).reshape(Q.shape)
 
 
 def softmax_attention_by_key_grad(Q, K, V, mask, dY, Y, log_sum, scale, fill=None, keys_transposed=0, nan_is_zero=0,
-                                  seen=1, total_keys=None, offsets: ints = []):
+                                  seen=1, softcap=None, total_keys=None, offsets: ints = []):
     gradient = split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transposed, nan_is_zero, seen,
-                                    total_keys, offsets)
+                                    softcap, total_keys, offsets)
+    gradient = before_cap(gradient, Q, K, scale, keys_transposed, softcap)
     keys = scale * torch.matmul(gradient.transpose(-1, -2), by_key_head(Q, V)).sum(-3)
     return keys.transpose(-1, -2) if keys_transposed else keys
 
 
 def softmax_attention_by_value_grad(Q, K, V, mask, dY, log_sum, scale, fill=None, keys_transposed=0, nan_is_zero=0,
-                                    seen=1, total_keys=None, offsets: ints = []):
-    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, total_keys, offsets)
+                                    seen=1, softcap=None, total_keys=None, offsets: ints = []):
+    weights = split_weights(Q, K, mask, log_sum, scale, fill, keys_transposed, nan_is_zero, seen, softcap, total_keys,
+                            offsets)
     return torch.matmul(weights.to(dY.dtype).transpose(-1, -2), by_key_head(dY, V)).sum(-3)
 
 
 def softmax_attention_by_mask_grad(Q, K, V, mask, dY, Y, log_sum, scale, fill=None, keys_transposed=0, nan_is_zero=0,
-                                   seen=1, total_keys=None, offsets: ints = []):
+                                   seen=1, softcap=None, total_keys=None, offsets: ints = []):
     gradient = split_score_gradient(Q, K, V, mask, dY, Y, log_sum, scale, fill, keys_transposed, nan_is_zero, seen,
-                                    total_keys, offsets)
+                                    softcap, total_keys, offsets)
     return gradient.reshape(Q.shape[:-2] + gradient.shape[-2:]).sum_to_size(mask.shape)
 
 

@@ -17,4 +17,16 @@ inline int64_t packedValue(const Tensor &bytes, int64_t first, int64_t index, in
   return static_cast<int64_t>(((high << 8 | low) >> (bit % 8)) & ((uint64_t(1) << bits) - 1));
 }
 
+/// Rows of packed values with what makes them reals: (value - zero) * scale.
+struct PackedRows {
+  const Tensor &packed; ///< [..., bytes], the same number for each row
+  const Tensor *scales; ///< `blocks` for each row; null for 1
+  const Tensor *zeros;  ///< like the scales, or (`areZerosPacked`) packed like the values; null for half the range
+  const Tensor *groups; ///< the block of each column; null: runs of `blockSize`, or (0) all columns
+  int64_t rows, columns, bits, blockSize, blocks;
+  bool areZerosPacked;
+};
+/// The elements of all rows.
+std::vector<double> unpackRows(const PackedRows &rows);
+
 } // namespace apc

@@ -1,5 +1,7 @@
 // Gradients of contractions: the gradient of each operand is the product of the others with what arrives, summed over
 // the factors that the operand lacks.
+#include "../Elementwise/Activation.h"
+#include "../ForwardAttributes.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
@@ -102,24 +104,41 @@ bool Product::differentiate(mlir::Value incoming, unsigned numOperands) {
   return true;
 }
 
-mlir::Value scaled(GradientBuilder &g, double scale) {
-  return scale == 1 ? g.incoming() : g.mul(g.incoming(), g.scalar(scale, g.incoming()));
+mlir::Value scaled(GradientBuilder &g, mlir::Value arriving, double scale) {
+  return scale == 1 ? arriving : g.mul(arriving, g.scalar(scale, arriving));
 }
 
 } // namespace
 
 bool differentiateProduct(GradientBuilder &g, double alpha) {
   auto rule = llvm::cast<OperatorInterface>(g.getForward()).getRule();
-  return mlir::succeeded(rule) && Product(g, *rule).differentiate(scaled(g, alpha), g.getForward()->getNumOperands());
+  return mlir::succeeded(rule) &&
+         Product(g, *rule).differentiate(scaled(g, g.incoming(), alpha), g.getForward()->getNumOperands());
 }
 
-bool differentiateGemm(GradientBuilder &g, double alpha, double beta) {
+bool differentiateGemm(GradientBuilder &g, mlir::Value arriving, double alpha, double beta) {
   auto rule = llvm::cast<OperatorInterface>(g.getForward()).getRule();
   if (mlir::failed(rule))
     return false;
   if (g.wants(2))
-    g.give(2, g.sumTo(scaled(g, beta), g.operand(2)));
-  return (!g.wants(0) && !g.wants(1)) || Product(g, *rule).differentiate(scaled(g, alpha), 2);
+    g.give(2, g.sumTo(scaled(g, arriving, beta), g.operand(2)));
+  return (!g.wants(0) && !g.wants(1)) || Product(g, *rule).differentiate(scaled(g, arriving, alpha), 2);
+}
+
+// Where the activation needs its operand, that is computed once more.
+bool FusedGemmOp::differentiate(GradientBuilder &g) {
+  auto real = [](std::optional<llvm::APFloat> value) {
+    return value ? std::optional(value->convertToDouble()) : std::nullopt;
+  };
+  Activation activation{getActivation(), real(getActivationAlpha()), real(getActivationBeta()),
+                        real(getActivationGamma())};
+  auto product = [&] {
+    return g.make<GemmOp>({getA(), getB(), getC()}, forwardAttributes(g, {"alpha", "beta", "transA", "transB"}));
+  };
+  mlir::Value arriving = activation.gradient(g, g.incoming(), g.result(), product);
+  if (!arriving)
+    return g.refuse("attribute 'activation' is '" + getActivation() + "', and " + knownActivations() + " are accepted");
+  return differentiateGemm(g, arriving, getAlpha().convertToDouble(), getBeta().convertToDouble());
 }
 
 } // namespace apc

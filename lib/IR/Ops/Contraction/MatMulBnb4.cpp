@@ -104,7 +104,7 @@ bool MatMulBnb4Op::differentiate(GradientBuilder &g) {
   for (llvm::StringRef name : {"K", "N", "block_size", "quant_type"})
     attributes.push_back(g.attribute(name, (*this)->getAttr(name)));
   if (g.wants(2))
-    return false;
+    return g.refuse("operand 'absmax' is trained, and a frozen one is accepted");
   g.give(0, g.make<MatMulBnb4Op>({g.incoming(), g.operand(1), g.operand(2)}, attributes));
   return true;
 }

@@ -3,6 +3,7 @@
 #include "apc/IR/Kernels/Contract.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/RuleBuilder.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -141,25 +142,14 @@ mlir::FailureOr<FactorRule> MatMulNBitsOp::getRule() {
 
 namespace {
 
-/// B as reals [N, K]: (value - zero point) * scale, by block of K or as g_idx says.
+/// B as reals [N, K].
 Tensor unpackedB(MatMulNBitsOp op, Operands operands, const Blocks &blocks) {
-  auto bits = static_cast<int64_t>(op.getBits()), size = static_cast<int64_t>(op.getBlockSize());
-  const Tensor &b = *operands[1], &scales = *operands[2], *zeros = operands[3], *groups = operands[4];
-  bool packed = hasPackedZeros(op, blocks.count);
-  int64_t zeroBytes = bytesOf(blocks.count, bits);
   Tensor reals;
   reals.element = mlir::Float64Type::get(op.getContext());
   reals.dims = {static_cast<int64_t>(op.getN()), static_cast<int64_t>(op.getK())};
-  for (int64_t row = 0; row < reals.dims[0]; ++row)
-    for (int64_t k = 0; k < reals.dims[1]; ++k) {
-      int64_t value = packedValue(b, (row * blocks.count + k / size) * blocks.bytes, k % size, bits);
-      int64_t block = groups ? std::clamp<int64_t>(groups->ints[k], 0, blocks.count - 1) : k / size;
-      double zero = std::ldexp(1.0, static_cast<int>(bits) - 1);
-      if (zeros)
-        zero = packed ? static_cast<double>(packedValue(*zeros, row * zeroBytes, block, bits))
-                      : getElement(*zeros, row * blocks.count + block).asReal();
-      reals.floats.push_back((static_cast<double>(value) - zero) * scales.floats[row * blocks.count + block]);
-    }
+  reals.floats = unpackRows({*operands[1], operands[2], operands[3], operands[4], reals.dims[0], reals.dims[1],
+                             static_cast<int64_t>(op.getBits()), static_cast<int64_t>(op.getBlockSize()), blocks.count,
+                             hasPackedZeros(op, blocks.count)});
   return reals;
 }
 
@@ -186,6 +176,35 @@ Evaluated MatMulNBitsOp::evaluate(Operands operands) {
   for (size_t i = 0; operands[5] && i < result.floats.size(); ++i)
     result.floats[i] += operands[5]->floats[i % operands[5]->floats.size()];
   return evaluatedAs(std::move(result));
+}
+
+// Weights, scales and zero points are frozen: what arrives is multiplied with the weights as reals.
+bool MatMulNBitsOp::differentiate(GradientBuilder &g) {
+  auto blocks = checkBlocks(*this);
+  if (mlir::failed(blocks))
+    return false;
+  if (g.wants(2) || g.wants(3))
+    return g.refuse("operands 'scales' and 'zero_points' are trained, and frozen ones are accepted");
+  if (g.wants(5))
+    g.give(5, g.sumTo(g.incoming(), g.operand(5)));
+  if (!g.wants(0))
+    return true;
+  auto n = static_cast<int64_t>(getN()), bits = static_cast<int64_t>(getBits());
+  auto rows = [&](mlir::Value value, int64_t count) {
+    llvm::SmallVector<int64_t, 2> dims = {n, count};
+    return isAbsent(value) || dimsOf(value) == llvm::ArrayRef<int64_t>(dims)
+               ? value
+               : mlir::Value(
+                     g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", static_cast<int64_t>(1))));
+  };
+  int64_t zeros = hasPackedZeros(*this, blocks->count) ? bytesOf(blocks->count, bits) : blocks->count;
+  mlir::Value weights = g.make<UnpackWeightsOp>(
+      {rows(getB(), blocks->count * blocks->bytes), rows(getScales(), blocks->count), rows(getZeroPoints(), zeros),
+       getGIdx()},
+      {g.attribute("bits", bits), g.attribute("block_size", static_cast<int64_t>(getBlockSize())),
+       g.attribute("columns", static_cast<int64_t>(getK()))});
+  g.give(0, g.einsum("...n,nk->...k", {g.incoming(), weights}));
+  return true;
 }
 
 } // namespace apc

@@ -85,15 +85,23 @@ def unpacked(packed, bits):
     return (each << torch.arange(bits, device=packed.device)).sum(-1)
 
 
-def matmul_nbits(A, B, scales, zero_points, g_idx, bias, K, N, bits, block_size):
-    blocks = B.shape[1]
-    values = unpacked(B, bits).flatten(1)[:, :K]
-    group = torch.arange(K, device=A.device) // block_size if g_idx is None else g_idx[:K].long().clamp(0, blocks - 1)
-    zeros = torch.full((N, blocks), 2 ** (bits - 1), device=A.device)
+def unpack_weights(packed, scales, zero_points, g_idx, bits, block_size, columns):
+    """(value - zero point) * scale of rows of bytes, by block of columns or as g_idx says."""
+    blocks = scales.shape[-1]
+    values = unpacked(packed, bits)[..., :columns]
+    block = torch.arange(columns, device=packed.device) // (block_size or columns)
+    if g_idx is not None:
+        block = g_idx[:columns].long().clamp(0, blocks - 1)
+    zeros = torch.full(scales.shape, 2 ** (bits - 1), device=packed.device)
     if zero_points is not None:
-        is_packed = not zero_points.is_floating_point() and zero_points.numel() == N * ((blocks * bits + 7) // 8)
-        zeros = unpacked(zero_points.reshape(N, -1), bits)[:, :blocks] if is_packed else zero_points.reshape(N, blocks)
-    weights = (values - zeros[:, group]) * scales.reshape(N, blocks)[:, group]
+        is_packed = not zero_points.is_floating_point() and zero_points.shape[-1] == (blocks * bits + 7) // 8
+        zeros = unpacked(zero_points, bits)[..., :blocks] if is_packed else zero_points
+    return ((values - zeros[..., block]) * scales[..., block]).to(scales.dtype)
+
+
+def matmul_nbits(A, B, scales, zero_points, g_idx, bias, K, N, bits, block_size):
+    zeros = None if zero_points is None else zero_points.reshape(N, -1)
+    weights = unpack_weights(B.flatten(1), scales.reshape(N, -1), zeros, g_idx, bits, block_size, K)
     product = torch.matmul(A, weights.T.to(A.dtype))
     return product if bias is None else product + bias
 

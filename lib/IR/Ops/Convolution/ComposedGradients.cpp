@@ -26,7 +26,7 @@ bool FusedConvOp::differentiate(GradientBuilder &g) {
   };
   mlir::Value arriving = activation.gradient(g, g.incoming(), g.result(), sum);
   if (!arriving)
-    return false;
+    return g.refuse("attribute 'activation' is '" + activation.name + "', and " + knownActivations() + " are accepted");
   giveConvolution(g, *sizes, arriving);
   if (g.wants(3))
     g.give(3, arriving);

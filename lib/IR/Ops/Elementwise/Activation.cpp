@@ -149,25 +149,48 @@ mlir::Value scaled(GradientBuilder &g, mlir::Value value, double factor) {
 
 mlir::Value Activation::make(GradientBuilder &g, mlir::Value x) const {
   switch (kindOf(name)) {
+  case Kind::Unknown:
+    return {};
   case Kind::Identity:
     return x;
   case Kind::Relu:
     return g.make<ReluOp>({x});
+  case Kind::LeakyRelu:
+    return g.make<LeakyReluOp>({x}, number(g, "alpha", alpha.value_or(leak)));
+  case Kind::ThresholdedRelu:
+    return g.make<ThresholdedReluOp>({x}, number(g, "alpha", alpha.value_or(1)));
   case Kind::Tanh:
     return g.make<TanhOp>({x});
+  case Kind::ScaledTanh:
+    return scaled(g, g.make<TanhOp>({scaled(g, x, beta.value_or(1))}), alpha.value_or(1));
   case Kind::Sigmoid:
     return g.make<SigmoidOp>({x});
+  case Kind::HardSigmoid:
+    return g.make<HardSigmoidOp>(
+        {x}, {number(g, "alpha", alpha.value_or(hardSlope)), number(g, "beta", beta.value_or(hardShift))});
   case Kind::Silu:
     return g.make<SwishOp>({x});
   case Kind::Gelu:
     return g.make<GeluOp>({x});
   case Kind::FastGelu:
     return g.make<GeluOp>({x}, g.attribute("approximate", "tanh"));
+  case Kind::Elu:
+    return g.make<EluOp>({x}, number(g, "alpha", alpha.value_or(1)));
+  case Kind::Selu:
+    return g.make<SeluOp>(
+        {x}, {number(g, "alpha", alpha.value_or(seluAlpha)), number(g, "gamma", gamma.value_or(seluGamma))});
   case Kind::Softplus:
     return g.make<SoftplusOp>({x});
-  default:
-    return {};
+  case Kind::Softsign:
+    return g.make<SoftsignOp>({x});
+  case Kind::Affine: {
+    mlir::Value line = scaled(g, x, alpha.value_or(1));
+    return beta.value_or(0) == 0 ? line : g.add(line, g.scalar(*beta, x));
   }
+  case Kind::Clip:
+    return g.make<ClipOp>({x, alpha ? g.scalar(*alpha, x) : g.absent(), beta ? g.scalar(*beta, x) : g.absent()});
+  }
+  return {};
 }
 
 mlir::Value Activation::gradient(GradientBuilder &g, mlir::Value arriving, mlir::Value y,
@@ -223,6 +246,12 @@ mlir::Value Activation::gradient(GradientBuilder &g, mlir::Value arriving, mlir:
   }
   }
   return {};
+}
+
+llvm::StringRef knownActivations() {
+  return "Identity, Relu, LeakyRelu, ThresholdedRelu, Tanh, ScaledTanh, Sigmoid, HardSigmoid, Silu, Gelu, FastGelu, "
+         "Elu, "
+         "Selu, Softplus, Softsign, Affine and Clip";
 }
 
 bool Activation::takesAlpha() const {

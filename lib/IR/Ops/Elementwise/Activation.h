@@ -22,7 +22,7 @@ struct Activation {
   std::optional<double> at(double x) const;
   /// The derivative at x; 0 or that of one side at a kink. Known for the functions of recurrent operators alone.
   std::optional<double> slope(double x) const;
-  /// The op of y at x, x itself for the identity; null for functions that gradients make nowhere.
+  /// The ops of y at x, x itself for the identity; null for names that are not known.
   mlir::Value make(GradientBuilder &g, mlir::Value x) const;
   /// The gradient at the operand x, where `arriving` is that at the result y; null for names that are not known. x is
   /// asked for where y does not do. Choices at kinks are PyTorch's.
@@ -31,5 +31,8 @@ struct Activation {
   bool takesAlpha() const;
   bool takesBeta() const;
 };
+
+/// The names that activations have, for messages: "Relu, ..., Clip".
+llvm::StringRef knownActivations();
 
 } // namespace apc

@@ -89,6 +89,7 @@ def Apc_DecoderMaskedMultiHeadAttentionOp
                        Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_heads);
   let types = "T: float, T, T, i32, T, T, T, i32, i32, i32, T";
   let results = (outs Apc_Tensor:$output, Apc_Optional:$present_key, Apc_Optional:$present_value, Apc_Optional:$qk);
+  let gradient = "return g.refuse(\"it makes one new position, which is inference, and MultiHeadAttention is accepted\");";
 }
 
 def Apc_ProjectedAttentionOp
@@ -221,6 +222,8 @@ def Apc_QMoEOp : Apc_AttentionLike<"qmoe", ["com.microsoft.QMoE"]> {
                        OptionalAttr<I64Attr>:$weights_prepacked, Apc_Offsets:$offsets, UnitAttr:$inputs_first);
   let types = "T: float, T, W: byte|float8, S: float|float8, T, W, S, T, W, S, T, Z: byte|float8, Z, Z, T, f32, f32, f32, f32, float|float8, float|float8";
   let results = (outs Apc_Tensor:$output);
+  let tables = "3, 6, 9, 11, 12, 13, 15, 16, 17, 18, 19, 20";
+  let differentiates = 1;
 }
 
 // Several operators in exporters' graphs, one computation on devices: made by recognising, never imported. Keys are [..., key heads, t, d], or
@@ -268,9 +271,10 @@ def Apc_SoftmaxAttentionMaskGradOp : Apc_SoftmaxAttentionGradient<"softmax_atten
 
 // Attention whose keys and values may be cut along their positions (`splitKeys`). Going forward that takes small all-reduces of the greatest
 // score and the sum of each query, and the sum of the results over the pieces; going backward the sum of the gradient for the queries. On a
-// piece with padding behind its keys `offsets` is the place of its first key, and `total_keys` how many keys the whole has.
+// piece with padding behind its keys `offsets` is the place of its first key, and `total_keys` how many keys the whole has. `softcap` bounds
+// the scores as it does in the gradients above.
 class Apc_SplitScoresOp<string mnemonic, dag operands>
-    : Apc_ScoresOp<mnemonic, operands, (ins Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_keys)> {
+    : Apc_ScoresOp<mnemonic, operands, (ins OptionalAttr<F32Attr>:$softcap, Apc_Offsets:$offsets, OptionalAttr<I64Attr>:$total_keys)> {
   let local = "::apc::localizeKeys(local);";
 }
 def Apc_SoftmaxAttentionLogSumOp

@@ -36,9 +36,9 @@ void localizeIntegerProduct(LocalOp &local);
 
 /// The gradients of a product of all operands times `alpha`, and of alpha A B + beta C: sums of products of the other
 /// operands with what arrives. X [b, m, k] W [k, n]: einsum "bmn,bmk->kn" is the gradient of W. Without operand C, C is
-/// not asked for.
+/// not asked for. `arriving` comes back to the result of Gemm, or to what stands in front of its activation.
 bool differentiateProduct(GradientBuilder &g, double alpha = 1);
-bool differentiateGemm(GradientBuilder &g, double alpha, double beta);
+bool differentiateGemm(GradientBuilder &g, mlir::Value arriving, double alpha, double beta);
 
 } // namespace apc
 

@@ -26,7 +26,7 @@ def Apc_GemmOp : Apc_Contraction<"gemm", ["Gemm"]> {
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/false)";
   let addends = "2";
   let evaluation = "::apc::evaluateGemm(op, operands, getAlpha().convertToDouble(), getBeta().convertToDouble())";
-  let gradient = "return ::apc::differentiateGemm(g, getAlpha().convertToDouble(), getBeta().convertToDouble());";
+  let gradient = "return ::apc::differentiateGemm(g, g.incoming(), getAlpha().convertToDouble(), getBeta().convertToDouble());";
 }
 
 def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]> {
@@ -41,7 +41,7 @@ def Apc_FusedGemmOp : Apc_Contraction<"fused_gemm", ["com.microsoft.FusedGemm"]>
   let ruleExpression = "::apc::gemmRule(op, getTransA(), getTransB(), /*wholeK=*/!getActivation().empty())";
   let addends = "2";
   let evaluates = 1;
-  let gradient = "return getActivation().empty() && ::apc::differentiateGemm(g, getAlpha().convertToDouble(), getBeta().convertToDouble());";
+  let differentiates = 1;
 }
 
 def Apc_FusedMatMulOp : Apc_Contraction<"fused_matmul", ["com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul"]> {
@@ -123,8 +123,23 @@ def Apc_MatMulNBitsOp : Apc_Contraction<"matmul_nbits", ["com.microsoft.MatMulNB
   let types = "T: float, ui8|i32, T, ui8|i32|float, i32, T";
   let results = (outs Apc_Tensor:$Y);
   let addends = "5";
+  let tables = "2, 3";
   let evaluates = 1;
+  let differentiates = 1;
   let local = "local.setInt(\"N\", local.resultDims(0).back()); local.setInt(\"K\", local.operandDims(0).back());";
+}
+
+// Packed weights as the reals that they stand for: gradients of products with them are products with these. A row of scales has one for each
+// block of columns (block_size 0: one for all); zero points are like the scales, or packed like the weights.
+def Apc_UnpackWeightsOp : Apc_Op<"unpack_weights", []> {
+  let summary = "(value - zero point) scale [..., rows, columns] of weights [..., rows, bytes], lowest bits first, by block or as g_idx says";
+  let arguments = (ins Apc_Tensor:$packed, Apc_Tensor:$scales, Apc_Optional:$zero_points, Apc_Optional:$g_idx, I64Attr:$bits,
+                       I64Attr:$block_size, I64Attr:$columns);
+  let types = "byte|i32, T: float, byte|i32|float, i32";
+  let results = (outs Apc_Tensor:$Y);
+  let tables = "1, 2";
+  let evaluates = 1;
+  let local = "local.setInt(\"columns\", local.resultDims(0).back());";
 }
 
 // B is one run of nibbles, the high one first; blocks of it may begin inside a row. So every device holds all of it.
@@ -135,6 +150,7 @@ def Apc_MatMulBnb4Op : Apc_Contraction<"matmul_bnb4", ["com.microsoft.MatMulBnb4
                        DefaultValuedAttr<I64Attr, "1">:$transB);
   let types = "T: float, ui8, T";
   let results = (outs Apc_Tensor:$Y);
+  let tables = "2";
   let evaluates = 1;
   let differentiates = 1;
 }

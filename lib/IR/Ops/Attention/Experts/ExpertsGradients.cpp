@@ -1,16 +1,19 @@
-// Gradients of mixtures of experts. Shapes do not depend on values, so that all experts see all tokens here, and those
-// that a token does not visit have the share 0.
+// Gradients of mixtures of experts, of quantised ones too, whose weights are unpacked on the way. Shapes do not depend
+// on values, so that all experts see all tokens here, and those that a token does not visit have the share 0.
 #include "../../Attributes.h"
+#include "../../Contraction/BlockWeights.h"
 #include "../../Elementwise/Activation.h"
 #include "../HeadGradients.h"
 #include "../Kernels.h"
 #include "Experts.h"
 #include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/RuleBuilder.h"
 
 namespace apc {
 
@@ -22,14 +25,17 @@ Value filled(GradientBuilder &g, double value, Value like, llvm::ArrayRef<int64_
   return g.make<ExpandOp>({g.scalar(value, like), g.integers(dims)});
 }
 
-/// The shares [tokens, experts] of the experts in each token, and the way back to the router's scores.
+/// The shares [tokens, experts] of the experts in each token, and the way back to what they are made of: the router's
+/// scores, or `weights` (null for none) beside scores that choose alone.
 class Router {
 public:
-  Router(GradientBuilder &g, Value scores, int64_t chosen, bool normalizes) : g(g), normalizes(normalizes) {
-    all = g.make<SoftmaxOp>({scores}, axis());
+  Router(GradientBuilder &g, Value scores, Value weights, int64_t chosen, bool normalizes)
+      : g(g), isOfWeights(weights), normalizes(normalizes) {
+    all = weights ? weights : Value(g.make<SoftmaxOp>({scores}, axis()));
     Value best = g.create<TopKOp>({scores, g.integers({chosen})}, axis())->getResult(1);
     Value none = filled(g, 0, scores, dimsOf(scores)), ones = filled(g, 1, scores, dimsOf(best));
-    shares = kept = g.mul(all, g.make<ScatterElementsOp>({none, best, ones}, axis()));
+    isChosen = g.make<ScatterElementsOp>({none, best, ones}, axis());
+    shares = kept = g.mul(all, isChosen);
     if (normalizes) {
       total = sum(shares);
       shares = g.div(shares, total);
@@ -40,9 +46,11 @@ public:
   Value getShares() const { return shares; }
 
   /// Of s = softmax(scores) where experts are chosen, for each score s (g - sum of s g).
-  Value ofScores(Value ofShares) {
+  Value ofMade(Value ofShares) {
     if (normalizes)
       ofShares = g.div(g.sub(ofShares, sum(g.mul(shares, ofShares))), total);
+    if (isOfWeights)
+      return g.mul(isChosen, ofShares);
     Value weighted = g.mul(kept, ofShares);
     return g.sub(weighted, g.mul(all, sum(weighted)));
   }
@@ -52,8 +60,8 @@ private:
   Value sum(Value value) const { return g.make<ReduceSumOp>({value, g.integers({-1})}); }
 
   GradientBuilder &g;
-  bool normalizes;
-  Value all;                 ///< the shares of all experts
+  bool isOfWeights, normalizes;
+  Value all, isChosen;       ///< the shares of all experts; 1 for the chosen ones, 0 for others
   Value kept, total, shares; ///< those of the chosen ones, their sum, and over that
 };
 
@@ -155,26 +163,34 @@ private:
   Activation activation;
 };
 
+/// The weights of the layers as reals, [experts, outputs, inputs] or with the last two dims exchanged, and the operand
+/// that the shares of experts are made of.
+struct ExpertWeights {
+  Value first, second, third;
+  unsigned routing = 1;
+};
+
 /// Products over letters: tokens t (and b before them), experts e, hidden h, rows of the first layer (inner i, also
 /// with a pair p of gate and value), results n.
 class Mixture {
 public:
-  Mixture(GradientBuilder &g, const ExpertSizes &sizes)
-      : g(g), sizes(sizes), which(expertOperands(g.getForward())), tokens(sizes.tokens.size() == 2 ? "bt" : "t"),
-        router(g, scoresOf(g, sizes), sizes.chosen, intAttribute(g.getForward(), "normalize_routing_weights", 0) != 0),
+  Mixture(GradientBuilder &g, const ExpertSizes &sizes, const ExpertWeights &reals)
+      : g(g), sizes(sizes), reals(reals), which(expertOperands(g.getForward())),
+        tokens(sizes.tokens.size() == 2 ? "bt" : "t"),
+        router(g, byToken(1), reals.routing == 1 ? Value() : byToken(reals.routing), sizes.chosen,
+               intAttribute(g.getForward(), "normalize_routing_weights", 0) != 0),
         shares(router.getShares()) {}
 
   /// False for activations that are not known.
   bool give() {
     bool hasThird = sizes.third && sizes.fused == 1;
-    Layer first = layer(which.first), third = hasThird ? layer(which.third) : Layer();
+    Layer first = layer(which.first, reals.first), third = hasThird ? layer(which.third, reals.third) : Layer();
     Between between(g, sizes, sumsOf(first), hasThird ? sumsOf(third) : Value());
     if (!between.isKnown())
       return false;
     Value inner = between.getResult();
-    Value ofInner =
-        g.einsum(tokens + "n," + weights("n", "i") + "->" + tokens + "ei", {g.incoming(), g.operand(which.second)});
-    if (g.wants(1))
+    Value ofInner = g.einsum(tokens + "n," + weights("n", "i") + "->" + tokens + "ei", {g.incoming(), reals.second});
+    if (g.wants(reals.routing))
       giveRouter(inner, ofInner);
     giveSecond(inner);
     ofInner = g.mul(ofInner, column(shares));
@@ -196,10 +212,11 @@ private:
     Value weights = {}, bias = {};
   };
 
-  static Value scoresOf(GradientBuilder &g, const ExpertSizes &sizes) {
+  /// An operand [all tokens, experts] with the dims of the tokens.
+  Value byToken(unsigned operand) {
     if (sizes.tokens.size() == 1)
-      return g.operand(1);
-    return shaped(g, g.operand(1), {sizes.tokens[0], sizes.tokens[1], sizes.experts});
+      return g.operand(operand);
+    return shaped(g, g.operand(operand), {sizes.tokens[0], sizes.tokens[1], sizes.experts});
   }
   std::string weights(llvm::StringRef outputs, llvm::StringRef inputs) const {
     return ("e" + (sizes.inputsFirst ? inputs + outputs : outputs + inputs)).str();
@@ -211,8 +228,8 @@ private:
     return shaped(g, value, dims);
   }
 
-  Layer layer(unsigned operand) {
-    Layer layer{operand, "i", g.operand(operand), has(which.bias(operand)) ? g.operand(which.bias(operand)) : Value()};
+  Layer layer(unsigned operand, Value weights) {
+    Layer layer{operand, "i", weights, has(which.bias(operand)) ? g.operand(which.bias(operand)) : Value()};
     if (sizes.fused == 1)
       return layer;
     bool inBlocks = intAttribute(g.getForward(), "swiglu_fusion", 0) == 2;
@@ -262,11 +279,12 @@ private:
     Value ofShares = g.einsum(tokens + "ei," + tokens + "ei->" + tokens + "e", {inner, ofInner});
     if (unsigned bias = which.bias(which.second); has(bias))
       ofShares = g.add(ofShares, g.einsum(tokens + "n,en->" + tokens + "e", {g.incoming(), g.operand(bias)}));
-    g.give(1, g.reshapeTo(router.ofScores(ofShares), g.operand(1)));
+    g.give(reals.routing, g.reshapeTo(router.ofMade(ofShares), g.operand(reals.routing)));
   }
 
   GradientBuilder &g;
   const ExpertSizes &sizes;
+  const ExpertWeights &reals;
   ExpertOperands which;
   std::string tokens;
   Router router;
@@ -275,11 +293,94 @@ private:
 
 } // namespace
 
+static bool differentiateExperts(GradientBuilder &g, const ExpertSizes &sizes, const ExpertWeights &reals) {
+  mlir::Operation *op = g.getForward();
+  if (int64_t mixes = intAttribute(op, "use_sparse_mixer", 0); mixes != 0)
+    return g.refuse("attribute 'use_sparse_mixer' is " + llvm::Twine(mixes) + ", and 0 is accepted");
+  return Mixture(g, sizes, reals).give() ||
+         g.refuse("attribute 'activation_type' is '" + stringAttribute(op, "activation_type", "relu") +
+                  "', and swiglu, " + knownActivations() + " are accepted");
+}
+
 bool MoEOp::differentiate(GradientBuilder &g) {
   auto sizes = readExperts(*this);
-  if (mlir::failed(sizes) || getUseSparseMixer() != 0)
+  if (mlir::failed(sizes))
     return false;
-  return Mixture(g, *sizes).give();
+  ExpertOperands which = expertOperands(*this);
+  return differentiateExperts(g, *sizes, {g.operand(which.first), g.operand(which.second), g.operand(which.third)});
+}
+
+namespace {
+
+/// The packed layers of an op, each unpacked to reals.
+class PackedExperts {
+public:
+  PackedExperts(GradientBuilder &g, QMoEOp op) : g(g), op(op), bits(static_cast<int64_t>(op.getExpertWeightBits())) {}
+
+  /// Weights [experts, rows, bytes] of a layer, null where they do not hold `columns` for each row.
+  Value layer(unsigned weights, unsigned zeros, int64_t columns) {
+    Value packed = g.operand(weights);
+    llvm::ArrayRef<int64_t> dims = dimsOf(packed);
+    auto block = static_cast<int64_t>(op.getBlockSize().value_or(0));
+    int64_t perRow = block > 0 ? (columns + block - 1) / block : 1;
+    Value scales = g.operand(weights + 1), zero = g.operand(zeros);
+    if (dims[2] * 8 / bits != columns || !hasPerRow(scales, dims, perRow) ||
+        !hasPerRow(zero, dims, bytesOf(perRow, bits)))
+      return {};
+    scales = isAbsent(scales) ? filled(g, 1, g.operand(0), {dims[0], dims[1], perRow})
+                              : shaped(g, scales, {dims[0], dims[1], perRow});
+    if (!isAbsent(zero))
+      zero = shaped(g, zero, {dims[0], dims[1], bytesOf(perRow, bits)});
+    Value reals = g.make<UnpackWeightsOp>(
+        {packed, scales, zero, g.absent()},
+        {g.attribute("bits", bits), g.attribute("block_size", block), g.attribute("columns", columns)});
+    return g.castTo(reals, g.operand(0));
+  }
+
+  /// Those that the kernel knows: of 4 or 8 bits, scaled by row or block alone, with outputs first.
+  bool areKnown(const ExpertSizes &sizes) {
+    constexpr unsigned firstScale = 15, endOfScales = 21;
+    for (unsigned index = firstScale; index < endOfScales; ++index)
+      if (!isAbsent(g.operand(index)))
+        return g.refuse("operand '" + operandName(op, index) + "' is given, and none is accepted");
+    if (op.getQuantType() != "int")
+      return g.refuse("attribute 'quant_type' is '" + op.getQuantType() + "', and int is accepted");
+    if (bits != 4 && bits != 8)
+      return g.refuse("attribute 'expert_weight_bits' is " + llvm::Twine(bits) + ", and 4 and 8 are accepted");
+    if (sizes.inputsFirst || static_cast<int64_t>(op.getWeightsPrepacked().value_or(0)) > 0)
+      return g.refuse("weights are packed for tensor cores, and [experts, outputs, inputs] are accepted");
+    return true;
+  }
+
+private:
+  static bool hasPerRow(Value value, llvm::ArrayRef<int64_t> weights, int64_t count) {
+    return isAbsent(value) || checkedProduct(dimsOf(value)) == weights[0] * weights[1] * count;
+  }
+
+  GradientBuilder &g;
+  QMoEOp op;
+  int64_t bits;
+};
+
+} // namespace
+
+// Weights and their scales are frozen.
+bool QMoEOp::differentiate(GradientBuilder &g) {
+  auto sizes = readExperts(*this);
+  PackedExperts packed(g, *this);
+  if (mlir::failed(sizes) || !packed.areKnown(*sizes))
+    return false;
+  constexpr unsigned firstZeros = 11, routerWeights = 14;
+  ExpertOperands which = expertOperands(*this);
+  bool hasThird = !isAbsent(g.operand(which.third));
+  ExpertWeights reals = {packed.layer(which.first, firstZeros, sizes->hidden),
+                         packed.layer(which.second, firstZeros + 1, sizes->inner),
+                         hasThird ? packed.layer(which.third, firstZeros + 2, sizes->hidden) : Value(),
+                         isAbsent(g.operand(routerWeights)) ? 1 : routerWeights};
+  if (!reals.first || !reals.second || (hasThird && !reals.third))
+    return g.refuse("weights, scales or zero points do not fit the hidden and inner sizes, and rows of " +
+                    llvm::Twine(sizes->hidden) + " and " + llvm::Twine(sizes->inner) + " elements are accepted");
+  return differentiateExperts(g, *sizes, reals);
 }
 
 } // namespace apc

@@ -157,14 +157,8 @@ std::optional<Layer> unpackLayer(Operands operands, unsigned weights, const Tens
   if (!isOfCount(scales, numRows * perRow) || !isOfCount(zeros, numRows * zeroBytes) || !isOfCount(layer.bias, numRows))
     return std::nullopt;
   layer.weights.dims = {packed.dims[0], rows, columns};
-  for (int64_t row = 0; row < numRows; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      int64_t at = block > 0 ? column / block : 0;
-      double value = static_cast<double>(packedValue(packed, row * bytes, column, bits));
-      double zero = zeros ? static_cast<double>(packedValue(*zeros, row * zeroBytes, at, bits))
-                          : std::ldexp(1.0, static_cast<int>(bits) - 1);
-      layer.weights.floats.push_back((value - zero) * (scales ? scales->floats[row * perRow + at] : 1));
-    }
+  layer.weights.floats =
+      unpackRows({packed, scales, zeros, nullptr, numRows, columns, bits, block, perRow, /*areZerosPacked=*/true});
   return layer;
 }
 

@@ -76,7 +76,7 @@ bool CausalConvWithStateOp::differentiate(GradientBuilder &g) {
   Causal convolution(g, *sizes, static_cast<int64_t>(getDilation()));
   mlir::Value ofSums = g.incoming() ? convolution.ofSums({getActivation()}) : mlir::Value();
   if (g.incoming() && !ofSums)
-    return false;
+    return g.refuse("attribute 'activation' is '" + getActivation() + "', and " + knownActivations() + " are accepted");
   convolution.give(ofSums);
   return true;
 }

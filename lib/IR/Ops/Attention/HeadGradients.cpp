@@ -5,6 +5,7 @@
 #include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
 
 #include <array>
 #include <cmath>
@@ -51,21 +52,57 @@ Value joinFromHeads(GradientBuilder &g, Value apart, int64_t keyHeads) {
   return shaped(g, back, {dims[0], dims[2], heads * dims[3]});
 }
 
-static Value positionsUpTo(GradientBuilder &g, int64_t count) {
+Value positionsFrom(GradientBuilder &g, int64_t first, int64_t count) {
   std::vector<int64_t> list(count);
-  std::iota(list.begin(), list.end(), 0);
+  std::iota(list.begin(), list.end(), first);
   return g.integers(list);
 }
 
-Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window) {
-  Value key = positionsUpTo(g, keys);
-  Value query = g.make<ReshapeOp>({positionsUpTo(g, queries), g.integers({queries, 1})}, g.attribute("allowzero", 1));
+Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window, const QueryPlaces &places) {
+  Value key = positionsFrom(g, 0, keys);
+  Value query = shaped(g, positionsFrom(g, places.begins ? 0 : places.begin, queries), {queries, 1});
+  if (places.begins)
+    query = g.add(query, shaped(g, places.begins, {dimsOf(places.begins)[0], 1, 1, 1}));
   Value seen = g.make<LessOrEqualOp>({key, query});
   if (window <= 0)
     return seen;
   Value near = g.make<GreaterOrEqualOp>({g.add(key, g.integers({window})), query});
   return g.make<AndOp>({seen, near});
 }
+
+Value keysBefore(GradientBuilder &g, Value ends, int64_t keys) {
+  return g.make<LessOp>({positionsFrom(g, 0, keys), shaped(g, ends, {dimsOf(ends)[0], 1, 1, 1})});
+}
+
+Value bothSee(GradientBuilder &g, Value a, Value b) { return a && b ? Value(g.make<AndOp>({a, b})) : a ? a : b; }
+
+Value wholeMask(GradientBuilder &g, Value mask, int64_t keys) {
+  llvm::SmallVector<int64_t, 4> dims(dimsOf(mask));
+  int64_t missing = keys - dims.back();
+  if (dims.back() == 1 || missing == 0)
+    return mask;
+  dims.back() = missing;
+  bool isOfBools = mlir::getElementTypeOrSelf(mask).isInteger(1);
+  Value hidden = g.scalar(isOfBools ? 0 : -std::numeric_limits<double>::infinity(), mask);
+  return g.make<ConcatOp>({mask, g.make<ExpandOp>({hidden, g.integers(dims)})}, g.attribute("axis", int64_t(-1)));
+}
+
+Value shortMask(GradientBuilder &g, Value gradient, Value mask) {
+  int64_t size = dimsOf(mask).back();
+  return size == 1 || dimsOf(gradient).back() == size ? gradient : lastSlice(g, gradient, 0, size);
+}
+
+Value behindPast(GradientBuilder &g, Value past, Value current) {
+  return isAbsent(past) ? current : g.make<ConcatOp>({past, current}, g.attribute("axis", int64_t(2)));
+}
+
+Value positionSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end) {
+  if (begin == 0 && end == dimsOf(value)[2])
+    return value;
+  return g.make<SliceOp>({value, g.integers({begin}), g.integers({end}), g.integers({2}), g.absent()});
+}
+
+Value sumOfBoth(GradientBuilder &g, Value a, Value b) { return a && b ? g.add(a, b) : a ? a : b; }
 
 Value lastSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end) {
   auto last = static_cast<int64_t>(dimsOf(value).size()) - 1;
@@ -78,7 +115,7 @@ static Value paddingByLengths(GradientBuilder &g, Value mask, int64_t batch, int
     Value part = dimsOf(mask)[0] == batch ? mask : lastSlice(g, mask, begin, begin + batch);
     return shaped(g, part, {batch, 1, 1, 1});
   };
-  Value places = g.castTo(positionsUpTo(g, keys), mask), padding = g.make<GreaterOrEqualOp>({places, column(0)});
+  Value places = g.castTo(positionsFrom(g, 0, keys), mask), padding = g.make<GreaterOrEqualOp>({places, column(0)});
   if (dimsOf(mask)[0] != 2 * batch)
     return padding;
   Value before = g.make<LessOp>({places, column(batch)});
@@ -111,43 +148,86 @@ bool addPadding(GradientBuilder &g, Value mask, HeadValues &heads, double filter
   return !!bias;
 }
 
-bool arrivesAtFirstOnly(GradientBuilder &g) {
-  for (unsigned index = 1; index < g.getForward()->getNumResults(); ++index)
+bool arrivesOnlyBefore(GradientBuilder &g, unsigned index, llvm::StringRef accepted) {
+  for (; index < g.getForward()->getNumResults(); ++index)
     if (g.incoming(index))
-      return false;
-  return !!g.incoming();
+      return g.refuse("the loss depends on its result " + llvm::Twine(index) + ", and " + accepted + " accepted");
+  return true;
 }
 
-HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, Value arriving, WantedHeads wanted) {
+namespace {
+
+using Attributes = llvm::SmallVector<mlir::NamedAttribute, 4>;
+
+/// The mask and the attributes of softmax attention of `heads`; the mask is null where all scores count as they are.
+std::pair<Value, Attributes> maskOf(GradientBuilder &g, const HeadValues &heads) {
   mlir::Builder &builder = g.getBuilder();
-  llvm::SmallVector<mlir::NamedAttribute, 4> attributes = {
-      g.attribute("scale", builder.getF32FloatAttr(static_cast<float>(heads.scale)))};
+  Attributes attributes = {g.attribute("scale", builder.getF32FloatAttr(static_cast<float>(heads.scale)))};
   if (heads.softcap > 0)
     attributes.push_back(g.attribute("softcap", builder.getF32FloatAttr(static_cast<float>(heads.softcap))));
   Value mask = heads.bias ? heads.bias : heads.seen;
-  if (heads.bias && heads.seen) // an added mask of floats: far below every score where the key is not seen
-    mask = g.make<WhereOp>({heads.seen, heads.bias,
-                            g.scalar(heads.mayHideAll ? -std::numeric_limits<double>::infinity() : -1e30, heads.bias)});
-  else if (heads.seen) {
+  if (heads.bias && heads.seen) { // an added mask of floats: far below every score where the key is not seen
+    double hidden = heads.mayHideAll ? -std::numeric_limits<double>::infinity() : -1e30;
+    mask = g.make<WhereOp>({heads.seen, heads.bias, g.scalar(hidden, heads.bias)});
+  } else if (heads.seen) {
     using Limits = std::numeric_limits<float>;
     float hidden = heads.mayHideAll ? -Limits::infinity() : Limits::lowest();
     attributes.push_back(g.attribute("fill", builder.getF32FloatAttr(hidden)));
   }
   if (heads.mayHideAll)
     attributes.push_back(g.attribute("nan_is_zero", int64_t(1)));
-  std::array<Value, 5> operands = {heads.queries, heads.keys, heads.values, mask ? mask : g.absent(), arriving};
+  return {mask ? mask : g.absent(), attributes};
+}
+
+/// The ops of the gradients of `heads`, of one kind of softmax attention, for operands that are wanted.
+template <typename OfQueries, typename OfKeys, typename OfValues, typename OfMask>
+HeadValues gradientsBy(GradientBuilder &g, const HeadValues &heads, WantedHeads wanted, llvm::ArrayRef<Value> operands,
+                       llvm::ArrayRef<Value> ofValues, const Attributes &attributes) {
   HeadValues gradients;
   if (wanted.queries)
-    gradients.queries = g.make<SoftmaxAttentionQueryGradOp>(operands, attributes);
+    gradients.queries = g.make<OfQueries>(operands, attributes);
   if (wanted.keys)
-    gradients.keys = g.make<SoftmaxAttentionKeyGradOp>(operands, attributes);
+    gradients.keys = g.make<OfKeys>(operands, attributes);
   if (wanted.values)
-    gradients.values = g.make<SoftmaxAttentionValueGradOp>(operands, attributes);
+    gradients.values = g.make<OfValues>(ofValues, attributes);
   if (wanted.bias && heads.bias) {
-    Value ofMask = g.make<SoftmaxAttentionMaskGradOp>(operands, attributes);
+    Value ofMask = g.make<OfMask>(operands, attributes);
     gradients.bias = g.sumTo(heads.seen ? g.where(heads.seen, ofMask) : ofMask, heads.bias);
   }
   return gradients;
+}
+
+/// A sink s adds exp(s) to the sum over the keys: log(exp(l) + exp(s)) = s + softplus(l - s). Its share of the weights
+/// has no value, so that its gradient is that share of what arrives along the result, taken away.
+HeadValues gradientsBesideSink(GradientBuilder &g, const HeadValues &heads, Value arriving, WantedHeads wanted) {
+  auto [mask, attributes] = maskOf(g, heads);
+  Value sums = g.make<SoftmaxAttentionLogSumOp>({heads.queries, heads.keys, mask}, attributes);
+  Value sink = g.castTo(shaped(g, heads.sink, {dimsOf(heads.sink)[0], 1}), sums);
+  Value whole = g.add(sink, g.make<SoftplusOp>({g.sub(sums, sink)}));
+  llvm::SmallVector<Value, 7> operands = {heads.queries, heads.keys, heads.values, mask, arriving, heads.result, whole},
+                              ofValues = operands;
+  ofValues[5] = g.absent();
+  HeadValues gradients =
+      gradientsBy<SoftmaxAttentionByQueryGradOp, SoftmaxAttentionByKeyGradOp, SoftmaxAttentionByValueGradOp,
+                  SoftmaxAttentionByMaskGradOp>(g, heads, wanted, operands, ofValues, attributes);
+  if (wanted.sink) {
+    Value along = g.make<ReduceSumOp>({g.castTo(g.mul(arriving, heads.result), sums), g.integers({-1})},
+                                      g.attribute("keepdims", int64_t(0)));
+    Value share = g.make<ExpOp>({g.sub(sink, whole)});
+    gradients.sink = g.castTo(g.reshapeTo(g.neg(g.sumTo(g.mul(share, along), sink)), heads.sink), heads.sink);
+  }
+  return gradients;
+}
+
+} // namespace
+
+HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, Value arriving, WantedHeads wanted) {
+  if (heads.sink)
+    return gradientsBesideSink(g, heads, arriving, wanted);
+  auto [mask, attributes] = maskOf(g, heads);
+  std::array<Value, 5> operands = {heads.queries, heads.keys, heads.values, mask, arriving};
+  return gradientsBy<SoftmaxAttentionQueryGradOp, SoftmaxAttentionKeyGradOp, SoftmaxAttentionValueGradOp,
+                     SoftmaxAttentionMaskGradOp>(g, heads, wanted, operands, operands, attributes);
 }
 
 } // namespace apc

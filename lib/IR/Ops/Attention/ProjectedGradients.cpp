@@ -23,8 +23,10 @@ public:
   bool give() {
     HeadValues forward = {part(0), part(1), part(2)};
     forward.scale = scaleOfHeads(op, widths[0] / heads);
-    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias))
-      forward.bias = bias;
+    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
+      forward.bias = wholeMask(g, bias, dimsOf(forward.keys)[2]);
+      forward.mayHideAll = forward.bias != bias;
+    }
     if (!addPadding(g, g.operand(MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
       return false;
     int64_t positions = dimsOf(forward.queries)[2];
@@ -33,8 +35,8 @@ public:
     bool isProjected = g.wants(Input) || g.wants(Weights) || g.wants(Bias);
     HeadValues gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
                                             {isProjected, isProjected, isProjected, g.wants(AttentionBias)});
-    if (gradients.bias)
-      g.give(AttentionBias, g.sumTo(gradients.bias, g.operand(AttentionBias)));
+    if (mlir::Value bias = g.operand(AttentionBias); gradients.bias)
+      g.give(AttentionBias, g.sumTo(shortMask(g, gradients.bias, bias), bias));
     if (isProjected)
       giveProjection(gradients);
     return true;
@@ -72,10 +74,14 @@ private:
 
 bool ProjectedAttentionOp::differentiate(GradientBuilder &g) {
   auto widths = projectedSizes(*this);
-  bool hasPast = !isAbsent(getPast()) && dimsOf(getPast())[3] != 0;
-  if (mlir::failed(widths) || hasPast || getDoRotary() != 0 || !arrivesAtFirstOnly(g))
+  if (mlir::failed(widths) || !arrivesOnlyBefore(g, 1, "output is"))
     return false;
-  return ProjectedGradients(g, *this, *widths).give();
+  if (!isAbsent(getPast()) && dimsOf(getPast())[3] != 0)
+    return g.refuse("operand 'past' is given, and none is accepted, or MultiHeadAttention behind a projection");
+  if (getDoRotary() != 0)
+    return g.refuse("attribute 'do_rotary' is " + llvm::Twine(getDoRotary()) + ", and 0 is accepted");
+  return ProjectedGradients(g, *this, *widths).give() ||
+         g.refuse("operand 'mask_index' is not of all queries and keys, and lengths or such tables are accepted");
 }
 
 } // namespace apc

@@ -1,4 +1,4 @@
-// Gradients of ONNX's own attention, as far as it is trained: without caches and lengths of keys; and of SwiGLU.
+// Gradients of ONNX's own attention, behind caches and under lengths of keys too, and of SwiGLU.
 #include "../Attributes.h"
 #include "HeadGradients.h"
 #include "Kernels.h"
@@ -13,52 +13,74 @@ namespace {
 
 enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
 
-/// Attention of [b, heads, s, size], or of [b, s, heads * size] seen so.
+/// Attention of [b, heads, s, size], or of [b, s, heads * size] seen so, behind a cache of keys and values.
 class Standard {
 public:
-  explicit Standard(GradientBuilder &g) : g(g), op(g.getForward()), isFlat(dimsOf(g.operand(Queries)).size() == 3) {}
+  explicit Standard(GradientBuilder &g)
+      : g(g), op(g.getForward()), isFlat(dimsOf(g.operand(Queries)).size() == 3),
+        past(isPresent(PastKey) ? dimsOf(g.operand(PastKey))[2] : 0) {}
 
   bool isTrained() const {
-    for (unsigned operand : {PastKey, PastValue, KeyLengths})
-      if (isPresent(operand))
-        return false;
-    return mayMask() && arrivesAtFirstOnly(g);
+    if (op->getNumResults() > 1 && !arrivesOnlyBefore(g, 3, "Y, present_key and present_value are"))
+      return false;
+    if (!isPresent(Mask) || isOfBools() ||
+        mlir::getElementTypeOrSelf(g.operand(Mask)) == mlir::getElementTypeOrSelf(g.operand(Queries)))
+      return true;
+    return g.refuse("operand 'attn_mask' is of another type than the scores, and one of bools or of the type of Q is "
+                    "accepted");
   }
 
   void give() {
-    HeadValues forward = {apart(Queries, g.operand(Queries)), apart(Keys, g.operand(Keys)),
-                          apart(Values, g.operand(Values))};
-    forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
-    forward.softcap = floatAttribute(op, "softcap", 0);
-    if (intAttribute(op, "is_causal", 0) != 0)
-      forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0);
-    forward.mayHideAll = isPresent(Mask);
-    if (isPresent(Mask) && isOfBools()) {
-      mlir::Value mask = g.operand(Mask);
-      forward.seen = forward.seen ? mlir::Value(g.make<AndOp>({forward.seen, mask})) : mask;
-    } else if (isPresent(Mask))
-      forward.bias = g.operand(Mask);
-    HeadValues gradients = gradientsOfHeads(g, forward, apart(Queries, g.incoming()),
-                                            {g.wants(Queries), g.wants(Keys), g.wants(Values), wantsMask()});
+    HeadValues gradients;
+    if (g.incoming())
+      gradients = ofResult();
     giveHeads(Queries, gradients.queries);
-    giveHeads(Keys, gradients.keys);
-    giveHeads(Values, gradients.values);
+    giveCached(Keys, PastKey, sumOfBoth(g, gradients.keys, arrivingAt(1)));
+    giveCached(Values, PastValue, sumOfBoth(g, gradients.values, arrivingAt(2)));
     if (gradients.bias)
-      g.give(Mask, gradients.bias);
+      g.give(Mask, shortMask(g, gradients.bias, g.operand(Mask)));
   }
 
 private:
   bool isPresent(unsigned operand) const { return operand < op->getNumOperands() && !isAbsent(g.operand(operand)); }
   bool isOfBools() const { return mlir::getElementTypeOrSelf(g.operand(Mask)).isInteger(1); }
-  bool wantsMask() const { return isPresent(Mask) && g.wants(Mask); }
+  bool wants(unsigned operand) const { return isPresent(operand) && g.wants(operand); }
+  mlir::Value arrivingAt(unsigned result) const {
+    return result < op->getNumResults() ? g.incoming(result) : mlir::Value();
+  }
 
-  /// A mask of bools, or of numbers of the type of the scores, for all keys: a shorter one hides those behind it.
-  bool mayMask() const {
-    if (!isPresent(Mask))
-      return true;
-    bool isAdded = mlir::getElementTypeOrSelf(g.operand(Mask)) == mlir::getElementTypeOrSelf(g.operand(Queries));
-    int64_t last = dimsOf(g.operand(Mask)).back(), keys = dimsOf(g.operand(Keys))[isFlat ? 1 : 2];
-    return (isOfBools() || isAdded) && (last == 1 || last == keys);
+  HeadValues ofResult() {
+    HeadValues forward = {apart(Queries, g.operand(Queries)), cached(Keys, PastKey), cached(Values, PastValue)};
+    forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
+    forward.softcap = floatAttribute(op, "softcap", 0);
+    forward.seen = seen(dimsOf(forward.queries)[2], dimsOf(forward.keys)[2]);
+    forward.mayHideAll = isPresent(Mask) || isPresent(KeyLengths);
+    if (isPresent(Mask)) {
+      mlir::Value mask = wholeMask(g, g.operand(Mask), dimsOf(forward.keys)[2]);
+      if (isOfBools())
+        forward.seen = bothSee(g, forward.seen, mask);
+      else
+        forward.bias = mask;
+    }
+    return gradientsOfHeads(
+        g, forward, apart(Queries, g.incoming()),
+        {g.wants(Queries), g.wants(Keys) || wants(PastKey), g.wants(Values) || wants(PastValue), wants(Mask)});
+  }
+
+  /// By the place of a query and by the lengths of batch elements. Without a cache the last query stands at the last
+  /// key that counts.
+  mlir::Value seen(int64_t queries, int64_t keys) {
+    mlir::Value seen, lengths;
+    if (isPresent(KeyLengths)) {
+      lengths = g.operand(KeyLengths);
+      seen = keysBefore(g, lengths, keys);
+    }
+    if (intAttribute(op, "is_causal", 0) == 0)
+      return seen;
+    QueryPlaces places{past};
+    if (lengths && !isPresent(PastKey))
+      places.begins = g.sub(lengths, g.integers({queries}));
+    return bothSee(g, seen, causalMask(g, queries, keys, 0, places));
   }
 
   int64_t keyHeads() const { return intAttribute(op, "kv_num_heads", 1); }
@@ -68,14 +90,26 @@ private:
     return splitIntoHeads(g, value, intAttribute(op, operand == Queries ? "q_num_heads" : "kv_num_heads", 1),
                           keyHeads());
   }
+  mlir::Value cached(unsigned operand, unsigned cache) {
+    mlir::Value current = apart(operand, g.operand(operand));
+    return past > 0 ? behindPast(g, g.operand(cache), current) : current;
+  }
   void giveHeads(unsigned operand, mlir::Value gradient) {
-    if (gradient)
+    if (gradient && g.wants(operand))
       g.give(operand, isFlat ? joinFromHeads(g, gradient, keyHeads()) : gradient);
+  }
+  void giveCached(unsigned operand, unsigned cache, mlir::Value gradient) {
+    if (!gradient)
+      return;
+    giveHeads(operand, positionSlice(g, gradient, past, dimsOf(gradient)[2]));
+    if (past > 0 && wants(cache))
+      g.give(cache, positionSlice(g, gradient, 0, past));
   }
 
   GradientBuilder &g;
   mlir::Operation *op;
   bool isFlat;
+  int64_t past; ///< positions of the cache
 };
 
 } // namespace

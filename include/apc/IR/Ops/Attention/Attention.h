@@ -23,10 +23,11 @@ mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVect
 mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op);
 Evaluated evaluateMultiHeadAttention(mlir::Operation *op, Operands operands);
 void localizeMultiHeadAttention(LocalOp &local);
-/// Of ONNX's own attention without caches and lengths of keys; false for other forms.
+/// The gradients of ONNX's own attention, of the cache too. False, with the reason, for masks of other types than the
+/// scores or bools, and where the scores that are returned count.
 bool differentiateAttention(GradientBuilder &g);
-/// Of attention without caches whose queries, keys and values come apart, and whose masks of padding are lengths or
-/// have all queries and keys; false for other forms.
+/// The same of attention whose queries, keys and values come apart, whose masks of padding are lengths or have all
+/// queries and keys, and whose caches end with the past.
 bool differentiateMultiHead(GradientBuilder &g);
 
 /// `b h s !d, !m !r, !m !r, b s -> b h s !d`, or with heads and sizes in one dim `(h d)`; 4 FLOPs for each element.

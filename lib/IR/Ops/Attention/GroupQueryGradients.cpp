@@ -1,0 +1,281 @@
+// Gradients of com.microsoft's GroupQueryAttention: rotated on the way, beside sinks, behind caches.
+#include "../Attributes.h"
+#include "GroupQuery.h"
+#include "HeadGradients.h"
+#include "Kernels.h"
+#include "apc/IR/Apc.h"
+#include "apc/IR/Ops/Attention/Attention.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Indexing/Indexing.h"
+#include "apc/IR/Ops/Movement/Movement.h"
+
+#include <array>
+
+namespace apc {
+
+namespace {
+
+/// The buffer that keys and values of a call stand in, [b, key heads, attended, size]: of batch element i the past up
+/// to begin i, then the positions of the call. A first call, of as many positions as are attended, has no past.
+class Buffer {
+public:
+  Buffer(GradientBuilder &g, GroupQueryAttentionOp op)
+      : g(g), positions(dimsOf(g.operand(Query))[1]), batch(dimsOf(g.operand(Query))[0]),
+        past(isAbsent(g.operand(PastKey)) ? 0 : dimsOf(g.operand(PastKey))[2]) {
+    auto total = isAbsent(g.operand(TotalLength)) ? std::nullopt : constantInts(g.operand(TotalLength));
+    attended = total && total->size() == 1 ? total->front() : past + positions;
+    bool isFirst = attended == positions;
+    begins.begin = isFirst ? 0 : std::max<int64_t>(0, attended - positions);
+    if (isAbsent(g.operand(Lengths)) || (isFirst && op.getCausal() != 0))
+      return;
+    // The operand is one less than the length.
+    mlir::Value last = g.make<CastOp>({g.operand(Lengths)}, g.attribute("to", onnxInt64));
+    ends = g.make<ExpandOp>({g.add(shaped(g, last, {mlir::ShapedType::getNumElements(dimsOf(last))}), g.integers({1})),
+                             g.integers({batch})});
+    if (!isFirst)
+      begins.begins = g.make<MaxOp>({g.sub(ends, g.integers({positions})), g.integers({0})});
+  }
+
+  int64_t numAttended() const { return attended; }
+  const QueryPlaces &getPlaces() const { return begins; }
+  mlir::Value getEnds() const { return ends; } ///< [b] of i64; null where all ends are known to be alike
+  bool isFirst() const { return attended == positions; }
+  /// Positions follow those of a past that is all there.
+  bool isAppended() const { return !begins.begins && past == attended - positions; }
+  /// Are there positions before the call, but no past that they could be of?
+  bool lacksPast() const { return past == 0 && !isFirst(); }
+
+  /// The ids [b, s] of the positions of the call, or [1] for those from 0 on.
+  mlir::Value ids() {
+    if (isFirst())
+      return g.integers({0});
+    mlir::Value own = positionsFrom(g, begins.begins ? 0 : begins.begin, positions);
+    if (begins.begins)
+      return g.add(own, shaped(g, begins.begins, {batch, 1}));
+    return g.make<ExpandOp>({own, g.integers({batch, positions})});
+  }
+
+  mlir::Value place(mlir::Value cache, mlir::Value current) {
+    if (isFirst())
+      return current;
+    if (isAppended())
+      return behindPast(g, cache, current);
+    return g.make<TensorScatterOp>({resized(cache, attended), current, firstPlaces()});
+  }
+
+  /// The gradients of the positions of the call, and of the past: `placed` arrives at the buffer that is attended,
+  /// `ofPresent` at the one that goes out, which may be longer. Either may be null.
+  mlir::Value ofCurrent(mlir::Value placed, mlir::Value ofPresent) {
+    mlir::Value whole = sumOfBoth(g, placed, ofPresent ? resized(ofPresent, attended) : ofPresent);
+    if (!whole || isFirst())
+      return whole;
+    if (!begins.begins)
+      return positionSlice(g, whole, begins.begin, begins.begin + positions);
+    mlir::Value at = shaped(g, ids(), {batch, 1, positions, 1});
+    llvm::SmallVector<int64_t, 4> dims(dimsOf(whole));
+    dims[2] = positions;
+    return g.make<GatherElementsOp>({whole, g.make<ExpandOp>({at, g.integers(dims)})}, g.attribute("axis", int64_t(2)));
+  }
+  mlir::Value ofPast(mlir::Value placed, mlir::Value ofPresent) {
+    mlir::Value whole = sumOfBoth(g, placed, ofPresent ? resized(ofPresent, attended) : ofPresent);
+    if (!whole || isFirst())
+      return {};
+    mlir::Value before = shaped(g, keysBefore(g, firstPlaces(), attended), {batch, 1, attended, 1});
+    return resized(g.where(before, whole), past);
+  }
+
+private:
+  static constexpr int64_t onnxInt64 = 7; // by ONNX's numbers of types
+
+  /// [b] of i64: where the positions of the call begin.
+  mlir::Value firstPlaces() {
+    return begins.begins ? begins.begins : g.integers(llvm::SmallVector<int64_t>(batch, begins.begin));
+  }
+  /// With so many positions: those behind are cut off, missing ones are zeros.
+  mlir::Value resized(mlir::Value value, int64_t count) {
+    int64_t found = dimsOf(value)[2];
+    if (found >= count)
+      return positionSlice(g, value, 0, count);
+    llvm::SmallVector<int64_t, 4> dims(dimsOf(value));
+    dims[2] = count - found;
+    return behindPast(g, value, g.make<ExpandOp>({g.scalar(0, value), g.integers(dims)}));
+  }
+
+  GradientBuilder &g;
+  int64_t positions, batch, past, attended;
+  QueryPlaces begins;
+  mlir::Value ends;
+};
+
+/// Operands of attention with fewer key heads than query heads, apart or packed.
+class GroupQuery {
+public:
+  GroupQuery(GradientBuilder &g, GroupQueryAttentionOp op)
+      : g(g), op(op), buffer(g, op), isPacked(isAbsent(g.operand(Key))), heads(op.getNumHeads()),
+        keyHeads(op.getKvNumHeads()), size(dimsOf(g.operand(Query))[2] / (isPacked ? heads + 2 * keyHeads : heads)) {}
+
+  bool isTrained() {
+    for (unsigned operand : {KeyScale, ValueScale, QueryNorm, KeyNorm})
+      if (!isAbsent(g.operand(operand)))
+        return g.refuse("operand '" + operandName(op, operand) + "' is given, and none is accepted");
+    if (op.getSlidingWindowCache() != 0)
+      return g.refuse("attribute 'sliding_window_cache' is " + llvm::Twine(op.getSlidingWindowCache()) +
+                      ", and 0 is accepted");
+    return isPlaced() && mayRotate() && arrivesOnlyBefore(g, 3, "output, present_key and present_value are");
+  }
+
+  void give() {
+    HeadValues gradients;
+    if (g.incoming())
+      gradients = ofResult();
+    giveHeads(gradients);
+    if (gradients.bias)
+      g.give(AttentionBias, shortMask(g, gradients.bias, g.operand(AttentionBias)));
+    if (gradients.sink)
+      g.give(HeadSink, gradients.sink);
+  }
+
+private:
+  /// Are the places of keys and values known, and of as many positions as queries?
+  bool isPlaced() {
+    int64_t positions = dimsOf(g.operand(Query))[1];
+    if (!isPacked && dimsOf(g.operand(Key))[1] != positions)
+      return g.refuse("operand 'key' has " + llvm::Twine(dimsOf(g.operand(Key))[1]) + " positions, and " +
+                      llvm::Twine(positions) + ", as 'query' has, are accepted");
+    if (buffer.lacksPast())
+      return g.refuse("operand 'total_sequence_length' is " + llvm::Twine(buffer.numAttended()) +
+                      ", and without a past " + llvm::Twine(positions) + " is accepted");
+    for (unsigned past : {PastKey, PastValue})
+      if (!isAbsent(g.operand(past)) && operandElement(op, past) != operandElement(op, Query))
+        return g.refuse("operand '" + operandName(op, past) +
+                        "' is quantised, and one of the type of 'query' is "
+                        "accepted");
+    return true;
+  }
+  bool mayRotate() {
+    if (op.getDoRotary() == 0 || (!isAbsent(g.operand(CosCache)) && !isAbsent(g.operand(SinCache))))
+      return true;
+    return g.refuse("attribute 'do_rotary' is given without tables, and one beside 'cos_cache' and 'sin_cache' is "
+                    "accepted");
+  }
+
+  HeadValues ofResult() {
+    HeadValues forward = {headsOf(Query), buffer.place(g.operand(PastKey), headsOf(Key)),
+                          buffer.place(g.operand(PastValue), headsOf(Value))};
+    forward.scale = scaleOfHeads(op, size);
+    forward.softcap = floatAttribute(op, "softcap", 0);
+    takeSeen(forward);
+    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
+      forward.bias = wholeMask(g, bias, buffer.numAttended());
+      forward.mayHideAll |= forward.bias != bias;
+    }
+    takeSink(forward);
+    bool ofQuery = g.wants(Query);
+    auto wants = [&](unsigned operand, unsigned past) {
+      return (isPacked ? ofQuery : g.wants(operand)) || g.wants(past);
+    };
+    return gradientsOfHeads(
+        g, forward, splitIntoHeads(g, g.incoming(), heads, keyHeads),
+        {ofQuery, wants(Key, PastKey), wants(Value, PastValue), g.wants(AttentionBias), g.wants(HeadSink)});
+  }
+
+  void takeSeen(HeadValues &forward) {
+    int64_t positions = dimsOf(forward.queries)[2], attended = buffer.numAttended();
+    if (op.getCausal() != 0) {
+      forward.seen = causalMask(g, positions, attended, op.getLocalWindowSize(), buffer.getPlaces());
+    } else if (buffer.getEnds()) {
+      forward.seen = keysBefore(g, buffer.getEnds(), attended);
+      forward.mayHideAll = true;
+    }
+  }
+  /// Smooth softmax is that beside sinks of 0.
+  void takeSink(HeadValues &forward) {
+    bool isSmooth = static_cast<int64_t>(op.getSmoothSoftmax().value_or(0)) > 0;
+    if (!isAbsent(g.operand(HeadSink)))
+      forward.sink = g.operand(HeadSink);
+    else if (isSmooth)
+      forward.sink = g.make<ExpandOp>({g.scalar(0, forward.queries), g.integers({heads})});
+    if (forward.sink)
+      forward.result = splitIntoHeads(g, g.result(), heads, keyHeads);
+  }
+
+  void giveHeads(const HeadValues &gradients) {
+    std::array<mlir::Value, 3> parts = {gradients.queries, buffer.ofCurrent(gradients.keys, g.incoming(1)),
+                                        buffer.ofCurrent(gradients.values, g.incoming(2))};
+    for (auto [index, part] : llvm::enumerate(parts)) {
+      if (!part)
+        continue;
+      unsigned operand = index == 0 ? Query : index == 1 ? Key : Value;
+      part = joinFromHeads(g, part, keyHeads);
+      if (operand != Value)
+        part = rotated(part, operand == Query ? heads : keyHeads, /*isBack=*/true);
+      if (!isPacked)
+        g.give(operand, part);
+    }
+    if (isPacked && g.wants(Query))
+      givePacked(parts);
+    if (!isAbsent(g.operand(PastKey)) && g.wants(PastKey))
+      giveIfAny(PastKey, buffer.ofPast(gradients.keys, g.incoming(1)));
+    if (!isAbsent(g.operand(PastValue)) && g.wants(PastValue))
+      giveIfAny(PastValue, buffer.ofPast(gradients.values, g.incoming(2)));
+  }
+  void giveIfAny(unsigned operand, mlir::Value gradient) {
+    if (gradient)
+      g.give(operand, gradient);
+  }
+  /// Parts at which nothing arrives are zeros.
+  void givePacked(std::array<mlir::Value, 3> parts) {
+    llvm::SmallVector<int64_t, 3> dims(dimsOf(g.operand(Query)));
+    for (auto [part, count] : llvm::zip_equal(parts, std::array{heads, keyHeads, keyHeads})) {
+      dims[2] = count * size;
+      if (!part)
+        part = g.make<ExpandOp>({g.scalar(0, g.operand(Query)), g.integers(dims)});
+    }
+    g.give(Query, g.make<ConcatOp>(llvm::ArrayRef<mlir::Value>(parts), g.attribute("axis", int64_t(2))));
+  }
+
+  mlir::Value headsOf(unsigned operand) {
+    int64_t count = operand == Query ? heads : keyHeads;
+    mlir::Value flat = g.operand(operand);
+    if (isPacked) {
+      int64_t begin = size * (operand == Query ? 0 : operand == Key ? heads : heads + keyHeads);
+      flat = lastSlice(g, g.operand(Query), begin, begin + count * size);
+    }
+    return splitIntoHeads(g, operand == Value ? flat : rotated(flat, count, /*isBack=*/false), count, keyHeads);
+  }
+
+  /// [b, s, count * size] turned by the angles of the positions.
+  mlir::Value rotated(mlir::Value flat, int64_t count, bool isBack) {
+    if (op.getDoRotary() == 0)
+      return flat;
+    mlir::Value ids = g.operand(PositionIds), sines = g.operand(SinCache);
+    int64_t pairs = dimsOf(g.operand(CosCache))[1];
+    return g.make<MsRotaryEmbeddingOp>(
+        {flat, isAbsent(ids) ? buffer.ids() : idsOfAll(ids), g.operand(CosCache), isBack ? g.neg(sines) : sines},
+        {g.attribute("num_heads", count), g.attribute("interleaved", static_cast<int64_t>(op.getRotaryInterleaved())),
+         g.attribute("rotary_embedding_dim", 2 * pairs == size ? 0 : 2 * pairs)});
+  }
+  /// Ids [1, s] stand for those of all batch elements.
+  mlir::Value idsOfAll(mlir::Value ids) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(g.operand(Query)).take_front(2);
+    return dimsOf(ids) == dims ? ids : g.make<ExpandOp>({ids, g.integers(dims)});
+  }
+
+  GradientBuilder &g;
+  GroupQueryAttentionOp op;
+  Buffer buffer;
+  bool isPacked;
+  int64_t heads, keyHeads, size;
+};
+
+} // namespace
+
+bool GroupQueryAttentionOp::differentiate(GradientBuilder &g) {
+  GroupQuery attention(g, *this);
+  if (!attention.isTrained())
+    return false;
+  attention.give();
+  return true;
+}
+
+} // namespace apc

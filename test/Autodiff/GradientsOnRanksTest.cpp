@@ -219,6 +219,39 @@ TEST_CASE("Gradients of normalisations in parts are the same on ranks that share
       filledUp("apc.embed_layer_normalization", {ids, ids, "5x5xf64", "3x5xf64", "5x5xf64", "5xf64", "5xf64"}, 9, ""));
 }
 
+TEST_CASE("Gradients of attention beside sinks and up to lengths are the same on ranks") {
+  std::string heads = "num_heads = 4 : i64, kv_num_heads = 2 : i64";
+  std::vector<std::string> apart = {"2x3x8xf64", "2x3x4xf64", "2x3x4xf64", "none", "none", "[1, 2] : 2xi32"};
+  std::vector<std::string> beside = apart;
+  beside.resize(11, "none");
+  beside.push_back("4xf64");
+  checkOnRanks(filledUp("apc.group_query_attention", beside, 16, heads + ", softcap = 0.75 : f32"));
+  checkOnRanks(filledUp("apc.group_query_attention", apart, 16, heads + ", causal = 0 : i64"));
+  checkOnRanks(filledUp("apc.attention",
+                        {"2x4x3x2xf64", "2x2x5x2xf64", "2x2x5x3xf64", "none", "none", "none", "[5, 2] : 2xi64"}, 7,
+                        "is_causal = 1 : i64"));
+}
+
+TEST_CASE("Gradients of attention behind caches are the same on ranks") {
+  std::string heads = "num_heads = 4 : i64, kv_num_heads = 2 : i64";
+  std::vector<std::string> cached = {"2x3x8xf64",   "2x3x4xf64",      "2x3x4xf64",  "2x2x4x2xf64",
+                                     "2x2x4x2xf64", "[4, 3] : 2xi32", "[5] : 1xi32"};
+  auto withPresent = [](OpCase test) {
+    test.numResults = 3;
+    return test;
+  };
+  checkOnRanks(withPresent(filledUp("apc.group_query_attention", cached, 16, heads)));
+  cached.insert(cached.end(), {"cut 6x1xf64", "cut 6x1xf64"});
+  checkOnRanks(filledUp("apc.group_query_attention", cached, 16, heads + ", do_rotary = 1 : i64"));
+  checkOnRanks(withPresent(filledUp(
+      "apc.attention", {"2x4x3x2xf64", "2x2x3x2xf64", "2x2x3x3xf64", "2x1x3x5xf64", "2x2x2x2xf64", "2x2x2x3xf64"}, 7,
+      "is_causal = 1 : i64")));
+  checkOnRanks(withPresent(
+      filledUp("apc.multi_head_attention",
+               {"2x3x4xf64", "2x3x4xf64", "2x3x6xf64", "14xf64", "none", "none", "2x2x2x2xf64", "2x2x2x3xf64"}, 10,
+               "num_heads = 2 : i64, unidirectional = 1 : i64")));
+}
+
 TEST_CASE("Gradients of standard attention are the same on ranks, under masks too") {
   std::vector<std::string> apart = {"2x4x3x2xf64", "2x2x5x2xf64", "2x2x5x3xf64", "4x3x5xf64"};
   checkOnRanks(filledUp("apc.attention", apart, 7, "is_causal = 1 : i64"));
@@ -270,6 +303,31 @@ TEST_CASE("Gradients of mixtures of experts are the same on ranks") {
   checkOnRanks({"apc.moe",
                 {"4x4xf64", "4x2xf64", "2x4x6xf64", "none", "2x6x4xf64", "none", "2x4x6xf64", "2x6xf64"},
                 "activation_type = \"silu\""});
+}
+
+TEST_CASE("Gradients of mixtures and products with packed weights are the same on ranks") {
+  checkOnRanks(filledUp("apc.qmoe",
+                        {"4x4xf64", "4x2xf64", "[[[33, 84], [237, 240]], [[15, 122], [7, 200]]] : 2x2x2xui8",
+                         "[[[0.5, 2.0], [1.0, 1.5]], [[1.5, -0.25], [0.5, 0.75]]] : 2x2x2xf64", "2x2xf64",
+                         "[[[18], [52], [86], [120]], [[154], [188], [222], [240]]] : 2x4x1xui8",
+                         "[[0.5, 2.0, 1.0, 0.25], [1.5, -0.25, 0.5, 1.0]] : 2x4xf64", "2x4xf64"},
+                        21, "k = 1 : i64, activation_type = \"silu\", block_size = 2 : i64"));
+  std::string sizes = "K = 4 : i64, N = 2 : i64, bits = 4 : i64, block_size = 2 : i64";
+  for (const char *zeros : {"none", "[131, 7] : 2xui8"})
+    checkOnRanks({"apc.matmul_nbits",
+                  {"2x4x4xf64", "= [[[33], [84]], [[237], [240]]] : 2x2x1xui8", "[0.5, 2.0, 1.5, -0.25] : 4xf64", zeros,
+                   "none", "2xf64"},
+                  sizes});
+}
+
+TEST_CASE("Gradients of products with an activation and of caches that are written are the same on ranks") {
+  for (const char *activation : {"Relu", "Gelu", "Selu"})
+    checkOnRanks({"apc.fused_gemm",
+                  {"4x6xf64", "6x4xf64", "4xf64"},
+                  "alpha = 0.5 : f32, activation = \"" + std::string(activation) + "\""});
+  checkOnRanks({"apc.tensor_scatter", {"2x4x5x2xf64", "2x4x2x2xf64", "= [3, 1] : 2xi64"}});
+  checkOnRanks(
+      {"apc.tensor_scatter", {"2x4x5xf64", "2x2x5xf64", "[3, 6] : 2xi64"}, "axis = 1 : i64, mode = \"circular\""});
 }
 
 TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are the same on ranks") {

@@ -55,6 +55,14 @@ TEST_CASE("Equal extrema at a place share what arrives, that of the data among t
   CHECK(gradients.at(1) == std::vector<double>{5, 5, 3});
 }
 
+TEST_CASE("A cache keeps the gradients of entries that stay, and updates get those of their places") {
+  checkGradients({"apc.tensor_scatter", {"2x3x5x4xf64", "2x3x2x4xf64", "[3, 1] : 2xi64"}});
+  checkGradients({"apc.tensor_scatter", {"2x3x5xf64", "2x3x5xf64", "none"}, "axis = 2 : i64"});
+  checkGradients({"apc.tensor_scatter", {"2x5x4xf64", "2x2x4xf64", "none"}, "axis = 1 : i64"});
+  checkGradients(
+      {"apc.tensor_scatter", {"2x4x3xf64", "2x2x3xf64", "[3, 6] : 2xi64"}, "axis = 1 : i64, mode = \"circular\""});
+}
+
 TEST_CASE("Triangles and selected slices reverse") {
   checkGradients({"apc.trilu", {"2x3x4xf64", "none"}});
   checkGradients({"apc.trilu", {"3x4xf64", "[-1] : 1xi64"}, "upper = 0 : i64"});

@@ -1,8 +1,11 @@
 // Gradients of operators that pick or place elements: what was picked is added back where it was.
 #include "apc/IR/Ops/Indexing/Indexing.h"
 
+#include "../ForwardAttributes.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+
+#include <numeric>
 
 namespace apc {
 
@@ -119,6 +122,35 @@ bool differentiateScatter(GradientBuilder &g, llvm::StringRef reduction) {
 bool ScatterElementsOp::differentiate(GradientBuilder &g) { return differentiateScatter(g, getReduction()); }
 bool ScatterNDOp::differentiate(GradientBuilder &g) { return differentiateScatter(g, getReduction()); }
 
+// The entries that an update replaces have no gradient in the cache.
+bool TensorScatterOp::differentiate(GradientBuilder &g) {
+  llvm::ArrayRef<int64_t> cache = dimsOf(getPastCache()), update = dimsOf(getUpdate());
+  auto rank = static_cast<int64_t>(cache.size()), given = static_cast<int64_t>(getAxis());
+  int64_t axis = given < 0 ? given + rank : given;
+  if (g.wants(0))
+    g.give(0, g.make<TensorScatterOp>({g.incoming(), zerosLike(g, getUpdate()), getWriteIndices()},
+                                      forwardAttributes(g, {"axis", "mode"})));
+  if (!g.wants(1))
+    return true;
+  llvm::SmallVector<int64_t, 8> places(static_cast<size_t>(update[axis])), dims(cache.size(), 1);
+  std::iota(places.begin(), places.end(), 0);
+  dims[axis] = update[axis];
+  auto shaped = [&](Value value) {
+    return g.make<ReshapeOp>({value, g.integers(dims)}, g.attribute("allowzero", int64_t(1)));
+  };
+  Value at = shaped(g.integers(places));
+  if (!isAbsent(getWriteIndices())) {
+    dims.assign(cache.size(), 1);
+    dims[0] = cache[0];
+    at = g.add(at, shaped(getWriteIndices()));
+  }
+  if (getMode() == "circular")
+    at = g.make<ModOp>({at, g.integers({cache[axis]})});
+  at = g.make<ExpandOp>({at, g.integers(update)});
+  g.give(1, g.make<GatherElementsOp>({g.incoming(), at}, g.attribute("axis", axis)));
+  return true;
+}
+
 bool TriluOp::differentiate(GradientBuilder &g) {
   return giveFirst(
       g, g.make<TriluOp>({g.incoming(), g.operand(1)}, g.attribute("upper", static_cast<int64_t>(getUpper()))));
@@ -126,7 +158,7 @@ bool TriluOp::differentiate(GradientBuilder &g) {
 
 bool CompressOp::differentiate(GradientBuilder &g) {
   if (getBound())
-    return false;
+    return g.refuse("operand 'condition' is made as the model runs, and a constant one is accepted");
   auto condition = requireSelecting(*this, 1);
   assert(mlir::succeeded(condition) && "the forward op is well formed");
   llvm::SmallVector<int64_t, 8> places;

@@ -75,6 +75,7 @@ def Apc_TensorScatterOp : Apc_Scatter<"tensor_scatter", ["TensorScatter"]> {
   let summary = "A cache with a run of entries along axis replaced, from write_indices in each batch";
   let arguments = (ins Apc_Tensor:$past_cache, Apc_Tensor:$update, Apc_Optional:$write_indices,
                        DefaultValuedAttr<I64Attr, "-2">:$axis, DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
+  let differentiates = 1;
 }
 
 def Apc_OneHotOp : Apc_Indexing<"one_hot", ["OneHot"]> {

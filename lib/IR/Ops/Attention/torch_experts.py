@@ -98,18 +98,12 @@ def visited(input, routes, layers, inputs_first, activation, offsets, dims):
 
 def unpacked_layer(weights, scales, zero_points, bits, block_size):
     """Weights [experts, rows, bytes] as numbers, with a scale and a zero point for each row or each block of it."""
-    values = unpacked(weights, bits)
-    experts, rows, columns = values.shape
+    experts, rows, size = weights.shape
+    columns = size * 8 // bits
     count = -(-columns // block_size) if block_size else 1
-
-    def spread(numbers):
-        return numbers.repeat_interleave(block_size or columns, 2)[..., :columns]
-
-    zeros = torch.full((experts, rows, count), 2 ** (bits - 1), device=weights.device)
-    if zero_points is not None:
-        zeros = unpacked(zero_points.reshape(experts, rows, -1), bits)[..., :count]
-    result = values - spread(zeros)
-    return result.float() if scales is None else result * spread(scales.reshape(experts, rows, count))
+    scales = torch.ones(experts * rows * count, device=weights.device) if scales is None else scales
+    zeros = None if zero_points is None else zero_points.reshape(experts, rows, -1)
+    return unpack_weights(weights, scales.reshape(experts, rows, count), zeros, None, bits, block_size, columns)
 
 
 def qmoe(input, router_probs, fc1_experts_weights, fc1_scales, fc1_experts_bias, fc2_experts_weights, fc2_scales,

@@ -87,6 +87,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"fp16_gradient_sum_bytes", &Runtime::fp16GradientSumBytes, bytes},
     {"fp16_gradient_held_bytes", &Runtime::fp16GradientHeldBytes, bytes},
     {"keeps_gradients", &Runtime::keepsGradients, flag},
+    {"exchanges_gradients_together", &Runtime::exchangesGradientsTogether, flag},
     {"gathers_logits", &Runtime::gathersLogits, flag},
     {"recomputes_last_products", &Runtime::recomputesLastProducts, flag},
     {"recomputes_logits", &Runtime::recomputesLogits, flag},

@@ -89,6 +89,37 @@ StorageEnds Timeline::storageEnds() const {
   return ends;
 }
 
+/// The move brings sums or parts of gradients together.
+bool exchangesGradients(const OpGraph &graph, const GraphMove &move) {
+  auto isGradient = [&](ValueId value) { return graph.value(value).role == ValueRole::Gradient; };
+  auto isSent = [](const Collective &collective) { return collective.kind != CollectiveKind::Slice; };
+  return all_of(move.values, isGradient) && any_of(move.redistribution.collectives, isSent);
+}
+
+/// Where moves begin. Exchanges of gradients that run as one wait for the last gradient, and what they read for them.
+std::vector<size_t> beginsOfMoves(const OpGraph &graph, ArrayRef<GraphMove> moves, const Timeline &time, bool isOne,
+                                  StorageEnds &ends) {
+  std::vector<size_t> begins, together;
+  for (size_t move = 0; move < moves.size(); ++move) {
+    begins.push_back(time.madeBefore(move));
+    if (isOne && exchangesGradients(graph, moves[move]))
+      together.push_back(move);
+  }
+  size_t last = 0;
+  for (size_t move : together)
+    last = std::max(last, begins[move]);
+  const std::vector<ValueId> storages = together.empty() ? std::vector<ValueId>() : graph.storages();
+  for (size_t move : together) {
+    begins[move] = last;
+    ends.moves[move] = std::max(ends.moves[move], last);
+    for (ValueId value : moves[move].values) {
+      size_t &end = ends.values[storages[value.index()].index()];
+      end = std::max(end, last);
+    }
+  }
+  return begins;
+}
+
 /// The sharding in which a value is made.
 Sharding madeAs(const OpGraph &graph, ArrayRef<Strategy> strategies, const GraphValue &value) {
   return resultSharding(graph.ruleOf(value.producer), strategies[value.producer.index()], value.resultIndex);
@@ -198,6 +229,8 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
                        ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets, const Timeline &time) {
   ProgramMemory memory;
   StorageEnds ends = time.storageEnds();
+  const std::vector<size_t> begins =
+      beginsOfMoves(graph, moves, time, model.getPool().runtime.exchangesGradientsTogether, ends);
   addValues(graph, strategies, model, time, ends.values, memory);
   std::vector<OpMemory> &ops = memory.ops;
   ops.resize(graph.ops.size());
@@ -212,7 +245,7 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   };
   int64_t runs = graph.microBatches();
   for (size_t move = 0; move < moves.size(); ++move) {
-    size_t begin = time.madeBefore(move);
+    size_t begin = begins[move];
     int64_t times = moves[move].repeats == runs ? graph.copies : 1;
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))

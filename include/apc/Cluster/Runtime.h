@@ -39,6 +39,7 @@ struct Runtime {
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16
   int64_t fp16GradientHeldBytes = 0; ///< of memory for such an element, with the copies that updates make; 0: no more
   bool keepsGradients = false;       ///< gradients of parameters have a place of their own from step to step
+  bool exchangesGradientsTogether = false; ///< by one collective behind the last, until which all of them are held
   bool gathersLogits = false; ///< before the loss, which each rank of tensor parallelism then takes over all classes
   bool recomputesLastProducts = false; ///< of layers: full recomputation runs them whole
   bool recomputesLogits = false;       ///< full recomputation runs their product again, as it does the layers before it

@@ -29,7 +29,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
       "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
       "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
-      "overwrites_scores": true, "keeps_gradients": true,
+      "overwrites_scores": true, "keeps_gradients": true, "exchanges_gradients_together": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2,
       "gradient_exchange_bytes": 8, "recomputes_logits": true, "recomputes_last_products": true,
       "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
@@ -44,6 +44,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.fusesLoss);
   CHECK(runtime.overwritesScores);
   CHECK(runtime.keepsGradients);
+  CHECK(runtime.exchangesGradientsTogether);
   CHECK(runtime.normalizationKeptBytes == 2);
   CHECK(runtime.allocatorShare == 0.85);
   CHECK(runtime.gradientSumBytes == 2);
@@ -54,6 +55,15 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.fp16GradientHeldBytes == 4);
   CHECK(runtime.waitsForTransfers);
   CHECK(runtime.waitsForKernels);
+}
+
+TEST_CASE("runtimes hold what the published code of their programs holds") {
+  // Rows in 32 bits, of which the power and the product are taken, and the 16-bit rows that the weight multiplies.
+  for (const char *name :
+       {"megatron-flash-1", "megatron-flash-2", "megatron-fused-softmax", "megatron-attention-in-parts"})
+    CHECK(llvm::cantFail(loadRuntime(name)).normalizationKeptBytes == 4 + 2);
+  CHECK(llvm::cantFail(loadRuntime("megatron-flash-2-norms")).normalizationKeptBytes == 0);
+  CHECK(llvm::cantFail(loadRuntime("xla-2022")).exchangesGradientsTogether);
 }
 
 TEST_CASE("the named runtimes are there") {

@@ -161,3 +161,18 @@ TEST_CASE("a value that would have to become partial is our error") {
   llvm::handleAllErrors(cost.takeError(), [&](const IncompatibleStrategies &error) { message = error.message(); });
   CHECK(llvm::StringRef(message).contains("cannot become partial"));
 }
+
+TEST_CASE("gradients that are exchanged together are held until the last, and then with all their copies") {
+  Builder b;
+  for (int layer = 0; layer < 2; ++layer) {
+    auto gradient = b.add({}, true, true, Work::Stream, ValueRole::Gradient);
+    b.add({*gradient}, true, false);
+  }
+  constexpr int64_t part = 2 * mebi, whole = 4 * mebi;
+  CHECK(b.cost().memory[MemoryCategory::Gradients] == part + whole);
+  Pool pool = b.model.getPool();
+  pool.runtime.exchangesGradientsTogether = true;
+  CostModel together(pool, b.model.getMesh());
+  MemoryTable memory = llvm::cantFail(costOfGraph(b.graph, b.strategies, together)).memory;
+  CHECK(memory[MemoryCategory::Gradients] == 2 * part + 2 * whole);
+}

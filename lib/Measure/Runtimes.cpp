@@ -13,10 +13,13 @@ struct KnownRuntime {
   llvm::StringLiteral runtime;
   int64_t fewestDevices = 1;
   bool widensGradients = true; ///< `Measurement::widensGradients`
+  bool overlaps = true;        ///< collectives may run beside kernels
 };
 
 /// Earlier rows win: kernels that a remark names before the framework. Those are of Aleph-Alpha/scaling, whose
-/// gradients add up as PyTorch's do, in the bits of the weights (src/scaling/core/optimizer/parameter_group.py).
+/// gradients add up as PyTorch's do, in the bits of the weights (src/scaling/core/optimizer/parameter_group.py). XLA's
+/// all-gathers on GPUs ran in the stream of its kernels unless asked otherwise (xla/debug_options_flags.cc,
+/// xla_gpu_enable_async_all_gather), and Alpa does not ask.
 constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
                                   {"kernel=fused", "megatron-fused-softmax", 1, false},
                                   {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
@@ -25,7 +28,7 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
                                   // CUDA_LAUNCH_BLOCKING=1.
                                   {"bigscience", "megatron-2021-waiting", 320},
-                                  {"alpa", "xla-2022"},
+                                  {"alpa", "xla-2022", 1, true, false},
                                   {"maxtext", "xla"},
                                   {"llm-foundry", "torch-eager-2023"},
                                   {"torchtitan", "torch-compiled"},
@@ -60,6 +63,7 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   if (found != std::end(known)) {
     into.runtime = found->runtime.str();
     into.widensGradients = found->widensGradients;
+    into.overlaps &= found->overlaps;
   }
 }
 

@@ -62,6 +62,8 @@ void setRecompute(Fields &fields, ParallelDegrees &layout) {
     layout.recompute = RecomputeChoice::None;
   else
     fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + text);
+  if (llvm::Regex("remat_policy=[a-z_]*offload").match(fields.text("notes")))
+    fields.leaveOut("activations are moved to the host");
 }
 
 /// Schedules with split backward passes have no column; remarks name them.

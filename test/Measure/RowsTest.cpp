@@ -70,6 +70,11 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(runtimeOf("LLaMA", "trained on Alpaca").empty());
   CHECK(runtimeOf("LLaMA", "nemotron data").empty());
   CHECK(runtimeOf("GPT", "alpa, auto-sharding") == "xla-2022");
+  auto overlaps = [](const char *notes) {
+    return readRows({throughputCells({{"notes", notes}, {"zero_stage", "3"}})})[0].overlaps;
+  };
+  CHECK(overlaps("fms-fsdp"));
+  CHECK(!overlaps("alpa, auto-sharding"));
   Measurement flash = readRows({throughputCells({{"notes", "kernel=flash_attention2"}})})[0];
   CHECK(!requestOf(flash, "net.onnx").fp32Gradients); // adds up in bf16
   CHECK(requestOf(readRows({throughputCells({{"notes", "MaxText"}})})[0], "net.onnx").fp32Gradients);
@@ -155,6 +160,7 @@ TEST_CASE("numbers that no model has are a reason, not an attempt") {
   CHECK(reasonOf({{"kv_heads", "0"}}) == "kv_heads is below 1");
   CHECK(reasonOf({{"dp", "1e9"}}) == "dp is above 32768");
   CHECK(reasonOf({{"zero_stage", "7"}}) == "ZeRO stage unknown");
+  CHECK(reasonOf({{"notes", "remat_policy=qkv_proj_offloaded"}}) == "activations are moved to the host");
   CHECK(reasonOf({{"experts/topk", "100000000/2"}}) == "experts are not of the form 8/2");
   CHECK(reasonOfTest({{"tp", "0"}}) == "tp is below 1");
   CHECK(reasonOfTest({{"kv_heads", "-4"}}) == "kv_heads is below 1");

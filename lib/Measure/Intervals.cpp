@@ -1,4 +1,4 @@
-// Quantiles of residuals in which each source counts as one.
+// Quantiles of residuals, and of those in which each source counts as one.
 #include "apc/Measure/Intervals.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,6 +45,14 @@ double quantileOf(llvm::ArrayRef<Weighted> weighted, double q) {
   return weighted.back().first;
 }
 
+/// The distance that the share \p q of rows keeps to, one more of which may be the farthest: rank (rows + 1) q.
+double quantileOfRows(std::vector<double> distances, double q) {
+  constexpr double rounding = 1e-9;
+  const double rank = std::ceil(q * static_cast<double>(distances.size() + 1) - rounding);
+  llvm::sort(distances);
+  return distances[std::min(distances.size(), static_cast<size_t>(rank)) - 1];
+}
+
 size_t numSources(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes) {
   llvm::StringMap<bool> sources;
   for (const Residual &residual : residuals)
@@ -60,11 +68,13 @@ std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals,
   auto isOther = [&](const Residual &each) { return each.source != leftOut; };
   auto isOfKind = [&](const Residual &each) { return isOther(each) && each.kind == kind; };
   bool hasKind = numSources(residuals, isOfKind) >= leastSources;
-  std::vector<Weighted> distances =
-      hasKind ? weigh(residuals, isOfKind, distanceOf) : weigh(residuals, isOther, distanceOf);
+  std::vector<double> distances;
+  for (const Residual &each : residuals)
+    if (hasKind ? isOfKind(each) : isOther(each))
+      distances.push_back(distanceOf(each.factor));
   if (distances.empty())
     return std::nullopt;
-  double distance = quantileOf(distances, nominalCoverage);
+  double distance = quantileOfRows(std::move(distances), nominalCoverage);
   return ErrorInterval{1 / distance, distance};
 }
 

@@ -7,7 +7,7 @@ using namespace apc;
 
 namespace {
 
-/// Distances of "data": A 1, 1.25 and 1.25, B 2, C 1.5 and 3, D 1, E 1.1. Each source makes one together.
+/// Distances of "data": A 1, 1.25 and 1.25, B 2, C 1.5 and 3, D 1, E 1.1.
 std::vector<Residual> residuals() {
   return {{"A", "data", 1.25},    {"A", "data", 0.8}, {"A", "data", 1.0}, {"B", "data", 2.0},  {"C", "data", 1.5},
           {"C", "data", 1 / 3.0}, {"D", "data", 1.0}, {"E", "data", 1.1}, {"C", "stages", 1.0}};
@@ -15,16 +15,20 @@ std::vector<Residual> residuals() {
 
 } // namespace
 
-TEST_CASE("an interval comes from other sources, each of which counts as one") {
-  // Of A, B, D and E lie 1/12 + 1/4 at 1, as much at 1.1 as makes 7/12, 9/12 at 1.25, all at 2: 0.8 are at 2.
+TEST_CASE("an interval comes from rows of other sources") {
+  // Of A, B, D and E: 1, 1, 1.1, 1.25, 1.25, 2, of which rank (6 + 1) * 0.8 is the last.
   std::optional<ErrorInterval> interval = intervalWithout(residuals(), "data", "C");
   REQUIRE(interval);
   CHECK(interval->low == 0.5);
   CHECK(interval->high == 2.0);
   CHECK(interval->covers(1.5));
   CHECK(!interval->covers(3));
-  // Of A, C, D and E lie 0.75 at 1.25 or below, and half of C's at 1.5: 0.875.
-  CHECK(intervalWithout(residuals(), "data", "B")->high == 1.5);
+  // Of A, C, D and E: 1, 1, 1.1, 1.25, 1.25, 1.5, 3, of which rank (7 + 1) * 0.8 is the last; of two more the last but
+  // one.
+  std::vector<Residual> more = residuals();
+  CHECK(intervalWithout(more, "data", "B")->high == 3.0);
+  more.insert(more.end(), 2, {"D", "data", 1.0});
+  CHECK(intervalWithout(more, "data", "B")->high == 1.5);
 }
 
 TEST_CASE("rows of other sources that err to one side do not narrow the interval on the other") {
@@ -42,7 +46,7 @@ TEST_CASE("kinds that fewer sources have than an interval needs borrow from all 
   for (const char *source : {"A", "B", "D"})
     some.push_back({source, "stages", 1.0});
   CHECK(intervalWithout(some, "stages", "E")->high == 1.0); // four others have the kind
-  CHECK(intervalWithout(some, "stages", "A")->high == 2.0); // three: rows of B, C, D and E, whatever their kinds
+  CHECK(intervalWithout(some, "stages", "A")->high == 3.0); // three: rows of B, C, D and E, whatever their kinds
   CHECK(!intervalWithout({{"A", "data", 1}}, "data", "A"));
 }
 
@@ -54,11 +58,11 @@ TEST_CASE("each source is judged by the others") {
   CHECK(sources[1].error == Approx(0.5)); // 1 s predicted, 2 s measured
   CHECK(sources[1].factor == 1.0);        // of A's, C's, D's and E's factors 0.58 lie at 1 or below
   CHECK(sources[1].factoredError == Approx(0.5));
-  CHECK(sources[1].covered == 0); // 2 is beyond 1.5
+  CHECK(sources[1].covered == 1); // within 3
   CHECK(sources[0].covered == 3);
   CHECK(sources[2].covered == 2); // 1/3 is beyond 2
-  CHECK(*coverageOf(sources) == Approx(7.0 / 9));
-  CHECK(*meanCoverageOf(sources) == Approx((1 + 0 + 2.0 / 3 + 1 + 1) / 5));
+  CHECK(*coverageOf(sources) == Approx(8.0 / 9));
+  CHECK(*meanCoverageOf(sources) == Approx((1 + 1 + 2.0 / 3 + 1 + 1) / 5));
   CHECK(leaveOutSources({{"A", "data", 1}}).empty());
   CHECK(!coverageOf({}));
   CHECK(!meanCoverageOf({}));
@@ -68,9 +72,9 @@ TEST_CASE("a kind of layout has an interval from all sources") {
   std::vector<KindInterval> intervals = intervalsByKind(residuals());
   REQUIRE(intervals.size() == 2);
   CHECK(intervals[0].kind == "data");
-  // Of five sources lie 1/15 + 1/5 at 1, 1/5 at 1.1, 2/15 at 1.25 and 1/10 at 1.5: 0.7; all but C's other row at 2.
-  CHECK(intervals[0].interval.high == 2.0);
-  CHECK(intervals[0].interval.low == 0.5);
+  // Rank (8 + 1) * 0.8 of eight rows is the last.
+  CHECK(intervals[0].interval.high == 3.0);
+  CHECK(intervals[0].interval.low == Approx(1 / 3.0));
   CHECK(intervals[1].kind == "stages"); // of one source: that of all rows
   CHECK(intervals[1].interval.high == intervalWithout(residuals(), "none of them", "")->high);
 }

@@ -26,19 +26,16 @@ struct ErrorInterval {
 
 /// The share of measurements that an interval is made to cover.
 constexpr double nominalCoverage = 0.8;
-/// Sources that an interval needs: with fewer, the rank (sources + 1) * `nominalCoverage` of one row from each is
-/// beyond them all, and conformal prediction has no finite interval.
+/// Sources that an interval needs: rows of fewer err too much alike to stand for others.
 constexpr size_t leastSources = 4;
 
 /// The interval {1 / r, r} where r is the distance, of measured from predicted seconds as the greater by the less, that
-/// `nominalCoverage` of the rows of \p kind from other sources than \p leftOut keep to; each source counts as one,
-/// however many rows it has. Where fewer than `leastSources` other sources have the kind, rows of all kinds stand for
-/// it. None where there is no other source.
+/// `nominalCoverage` of the rows of \p kind from other sources than \p leftOut keep to. Where fewer than `leastSources`
+/// other sources have the kind, rows of all kinds stand for it. None where there is no other source.
 ///
-/// Split conformal prediction for a row of a new group: rows of a source err together, so that sources are what is
-/// exchangeable, and their distributions are pooled (Dunn, Wasserman, Ramdas 2023, Distribution-free prediction sets
-/// for two-layer hierarchical models, section 3.1). The distance has no sign, for the sign is what rows of a source
-/// share: tails of signed errors would take that of few sources for that of all.
+/// Split conformal prediction (Vovk, Gammerman, Shafer 2005, Algorithmic Learning in a Random World, section 4.1): of n
+/// rows the distance of rank (n + 1) * `nominalCoverage`. The distance has no sign, for the sign is what rows of a
+/// source share: tails of signed errors would take that of few sources for that of all.
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
                                              llvm::StringRef leftOut);
 

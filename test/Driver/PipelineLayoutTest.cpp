@@ -318,6 +318,38 @@ TEST_CASE("Plans of training steps list layouts of experts, costed as 'apc evalu
   CHECK(plan.references.back().reason == "is not as --pipeline 1 wants it");
 }
 
+TEST_CASE("A pipeline begins with the known layout of its workers and micro-batches, and is no slower") {
+  PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);
+  const std::string text = "dp=2,tp=1,pp=2,zero=1,mb=2";
+  ParallelDegrees layout = valueOf(parseParallelDegrees(text, "--layout"));
+  const Plan own = evaluated(request, text);
+  request.pipeline = {2};
+  request.recompute = RecomputeChoice::None;
+  for (int64_t microBatch : {4, 8}) { // of 2 samples on each of two ranks, and others
+    request.microBatch = microBatch;
+    std::vector<std::string> phases;
+    PlanningControl control = controlOf();
+    control.report = [&](llvm::StringRef phase) { phases.push_back(phase.str()); };
+    Plan plan = valueOf(searchModel(request, control.beginningWith(layout, own.stepSeconds)));
+    CHECK(llvm::is_contained(phases, "planning layout " + text) == (microBatch == 4));
+    if (microBatch == 4)
+      CHECK(plan.stepSeconds <= own.stepSeconds * (1 + 1e-9));
+  }
+}
+
+TEST_CASE("Plans of pipelines list a layout that was improved, and are no slower") {
+  PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);
+  request.pipeline = {2};
+  Plan plan = valueOf(planModel(request, controlOf()));
+  size_t numLayouts = 0;
+  for (const Reference &reference : plan.references)
+    if (llvm::StringRef(reference.name).starts_with("layout ") && reference.reason.empty()) {
+      ++numLayouts;
+      CHECK(plan.stepSeconds <= *reference.stepSeconds * (1 + request.gapTolerance));
+    }
+  CHECK(numLayouts > 3); // tp of 2 and 1 in one chunk and in two, and what came of the fastest of tp=2
+}
+
 TEST_CASE("Experts take as few workers as fit, with everything recomputed and with nothing") {
   // 64 bytes of weights in all, 16 of activations or 4 where they are recomputed, and 30 on each device.
   PlanRequest request = trainingOf("tiny/gpt/model.onnx", 4, 16);

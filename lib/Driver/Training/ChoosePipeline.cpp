@@ -48,7 +48,8 @@ llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Pl
                                           const PointPlanner &points, const PipelineTrials &trials) {
   if (knowsPipeline(points) && (!found || trials.secondsLeft() > 0)) {
     PlanRequest own = request;
-    own.timeLimitSeconds = trials.secondsLeft();
+    constexpr double least = 0.1; // where nothing was found at all
+    own.timeLimitSeconds = std::max(least, trials.secondsLeft());
     llvm::Expected<Without> without = planWithout(own, points);
     if (!without)
       return without;

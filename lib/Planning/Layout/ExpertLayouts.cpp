@@ -17,6 +17,8 @@ public:
 
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
+  /// Does a layout fit, and was none improved?
+  bool mayImprove() const { return !fitting.empty() && !isImproved; }
   /// The fastest that may be tried, improved.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
@@ -35,6 +37,7 @@ private:
   StepSizes step;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
+  bool isImproved = false;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
   double leastStates = 0;          ///< of one device
   double limitBytes = 0;
@@ -43,6 +46,8 @@ private:
 llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   if (holdsTooMuch(layout))
     return false;
+  if (llvm::any_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == layout; }))
+    return true; // what another one was improved to
   llvm::Expected<std::optional<Plan>> plan = tryLayout(layout, std::nullopt);
   if (!plan)
     return plan.takeError();
@@ -94,6 +99,7 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 }
 
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
+  isImproved = true;
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
     if (mayTry(own.layout) && (!fastest || own.plan.stepSeconds < fastest->plan.stepSeconds))
@@ -139,7 +145,7 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
   for (int64_t tensor = most; tensor >= 1; tensor /= 2) {
     if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
-    if (tensor == most && mayImprove)
+    if (mayImprove && trials.mayImprove())
       if (llvm::Error error = trials.improve(most, mayImprove))
         return std::move(error);
   }

@@ -134,6 +134,8 @@ TEST_CASE("Refusals of attention name what is in the way and what is accepted") 
         "operand 'q_norm_weight' is given, and none is accepted");
   CHECK(refusalOf(groupQuery(with(apart, 6, {"[5] : 1xi32"}), "")) ==
         "operand 'total_sequence_length' is 5, and without a past 3 is accepted");
+  CHECK(refusalOf(groupQuery(with(inEight, 6, {"[2] : 1xi32"}), "")) ==
+        "operand 'total_sequence_length' is 2, and at least the 3 positions of 'query' are accepted");
   CHECK(refusalOf(groupQuery({"2x3x8xf64", "2x4x4xf64", "2x4x4xf64"}, "")) ==
         "operand 'key' has 4 positions, and 3, as 'query' has, are accepted");
   CHECK(refusalOf(groupQuery(apart, ", do_rotary = 1 : i64")) ==

@@ -24,7 +24,7 @@ TEST_CASE("Transposed convolutions reverse") {
   checkGradients(
       {"apc.conv_transpose", {"1x4x3x2xf64", "4x1x2x3xf64", "none"}, "group = 2 : i64, dilations = array<i64: 1, 2>"});
   CHECK(refusalOf({"apc.conv_transpose", {"1x1x2xf64", "1x1x2xf64", "none"}, "output_shape = array<i64: 9>"}) ==
-        "attribute 'output_shape' has 9 elements that strides and kernel do not make, and shapes without such are "
+        "a dim of its result has 9 elements, which strides, pads and kernel do not make, and shapes that they make are "
         "accepted");
 }
 

@@ -23,7 +23,8 @@ public:
       : g(g), positions(dimsOf(g.operand(Query))[1]), batch(dimsOf(g.operand(Query))[0]),
         past(isAbsent(g.operand(PastKey)) ? 0 : dimsOf(g.operand(PastKey))[2]) {
     auto total = isAbsent(g.operand(TotalLength)) ? std::nullopt : constantInts(g.operand(TotalLength));
-    attended = total && total->size() == 1 ? total->front() : past + positions;
+    const bool isKnown = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
+    attended = isKnown ? total->front() : past + positions; // as the rule takes it
     bool isFirst = attended == positions;
     begins.begin = isFirst ? 0 : std::max<int64_t>(0, attended - positions);
     if (isAbsent(g.operand(Lengths)) || (isFirst && op.getCausal() != 0))
@@ -142,14 +143,16 @@ private:
     if (!isPacked && dimsOf(g.operand(Key))[1] != positions)
       return g.refuse("operand 'key' has " + llvm::Twine(dimsOf(g.operand(Key))[1]) + " positions, and " +
                       llvm::Twine(positions) + ", as 'query' has, are accepted");
+    if (buffer.numAttended() < positions)
+      return g.refuse("operand 'total_sequence_length' is " + llvm::Twine(buffer.numAttended()) +
+                      ", and at least the " + llvm::Twine(positions) + " positions of 'query' are accepted");
     if (buffer.lacksPast())
       return g.refuse("operand 'total_sequence_length' is " + llvm::Twine(buffer.numAttended()) +
                       ", and without a past " + llvm::Twine(positions) + " is accepted");
     for (unsigned past : {PastKey, PastValue})
       if (!isAbsent(g.operand(past)) && operandElement(op, past) != operandElement(op, Query))
         return g.refuse("operand '" + operandName(op, past) +
-                        "' is quantised, and one of the type of 'query' is "
-                        "accepted");
+                        "' is quantised, and one of the type of 'query' is accepted");
     return true;
   }
   bool mayRotate() {
@@ -167,7 +170,7 @@ private:
     takeSeen(forward);
     if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
       forward.bias = wholeMask(g, bias, buffer.numAttended());
-      forward.mayHideAll |= forward.bias != bias;
+      forward.mayHideAll = true; // minus infinity at all keys
     }
     takeSink(forward);
     bool ofQuery = g.wants(Query);

@@ -56,7 +56,7 @@ private:
     forward.scale = scaleOfHeads(op, hidden / heads);
     if (mlir::Value bias = g.operand(which.attentionBias); !isAbsent(bias)) {
       forward.bias = wholeMask(g, bias, dimsOf(forward.keys)[2]);
-      forward.mayHideAll = forward.bias != bias;
+      forward.mayHideAll = true; // minus infinity at all keys
     }
     if (!addPadding(g, g.operand(which.paddingMask), forward, floatAttribute(op, "mask_filter_value", -10000)))
       return false;

@@ -25,7 +25,7 @@ public:
     forward.scale = scaleOfHeads(op, widths[0] / heads);
     if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
       forward.bias = wholeMask(g, bias, dimsOf(forward.keys)[2]);
-      forward.mayHideAll = forward.bias != bias;
+      forward.mayHideAll = true; // minus infinity at all keys
     }
     if (!addPadding(g, g.operand(MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
       return false;

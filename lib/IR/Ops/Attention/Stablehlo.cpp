@@ -66,7 +66,7 @@ private:
     if (mask && fill) {
       double lowest = llvm::APFloat::getLargest(llvm::cast<mlir::FloatType>(q.element()).getFloatSemantics(), true)
                           .convertToDouble();
-      scores = select(isSeen(), scores, filled(scores, std::max(*fill, lowest)));
+      scores = select(isSeen(), scores, filled(scores, std::isinf(*fill) ? *fill : std::max(*fill, lowest)));
     } else if (mask) {
       scores = scores + mask;
     }

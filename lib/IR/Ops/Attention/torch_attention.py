@@ -18,7 +18,8 @@ def attention_scores(Q, K, mask, scale, fill=None, keys_transposed=0, seen=1, so
     mask = mask.expand(whole).reshape(scores.shape)
     if fill is None:
         return scores + mask
-    return scores.masked_fill(mask != bool(seen), max(fill, torch.finfo(scores.dtype).min))
+    hidden = fill if math.isinf(fill) else max(fill, torch.finfo(scores.dtype).min)
+    return scores.masked_fill(mask != bool(seen), hidden)
 
 
 def attention_weights(Q, K, mask, scale, fill=None, keys_transposed=0, nan_is_zero=0, seen=1, softcap=None):

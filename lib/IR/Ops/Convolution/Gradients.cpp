@@ -72,8 +72,8 @@ bool differentiateTransposedConvolution(GradientBuilder &g) {
   for (const WindowDim &window : sizes->windows) {
     int64_t free = window.output + window.padBegin + window.padEnd - window.span();
     if (free < 0 || free / window.stride + 1 != window.input)
-      return g.refuse("attribute 'output_shape' has " + llvm::Twine(window.output) +
-                      " elements that strides and kernel do not make, and shapes without such are accepted");
+      return g.refuse("a dim of its result has " + llvm::Twine(window.output) +
+                      " elements, which strides, pads and kernel do not make, and shapes that they make are accepted");
   }
   Attributes attributes = windowAttributes(g, *sizes);
   mlir::Value x = g.operand(0), w = g.operand(1);

@@ -35,6 +35,8 @@ public:
     shares = kept = g.mul(all, isChosen);
     if (normalizes) {
       total = sum(shares);
+      total = g.make<WhereOp>( // of nothing, as the kernels take it
+          {g.make<EqualOp>({total, g.scalar(0, total)}), g.scalar(1, total), total});
       shares = g.div(shares, total);
     }
   }

@@ -46,6 +46,9 @@ public:
     for (unsigned index = firstScale; index < endOfScales; ++index)
       if (!isAbsent(g.operand(index)))
         return g.refuse("operand '" + operandName(op, index) + "' is given, and none is accepted");
+    for (unsigned index : {3u, 6u, 9u, 11u, 12u, 13u}) // scales and zero points
+      if (g.wants(index))
+        return g.refuse("operand '" + operandName(op, index) + "' is trained, and a frozen one is accepted");
     if (op.getQuantType() != "int")
       return g.refuse("attribute 'quant_type' is '" + op.getQuantType() + "', and int is accepted");
     if (bits != 4 && bits != 8)

@@ -41,10 +41,11 @@ public:
 
   size_t numMeshes() const { return onMeshes.size(); }
   const PlanningTask &task() const { return *own->task; }
-  /// The least that programs on a mesh are known to pay: it grows with the cost, ever less.
-  double knownLeast(size_t mesh, double secondsPerByte) const;
-  /// The least on a mesh, which is known from then on; none where nothing is possible there. Work counts on \p clock.
-  llvm::Expected<std::optional<LayerLine>> searchOn(size_t mesh, double secondsPerByte,
+  /// The least that programs on the mesh of an index are known to pay: it grows with the cost, ever less.
+  double knownLeast(size_t index, double secondsPerByte) const;
+  /// The least on such a mesh, which is known from then on; none where nothing is possible there. Work counts on \p
+  /// clock.
+  llvm::Expected<std::optional<LayerLine>> searchOn(size_t index, double secondsPerByte,
                                                     std::shared_ptr<WorkClock> clock);
 
 private:

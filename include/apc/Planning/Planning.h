@@ -46,7 +46,7 @@ struct PlanningControl {
   /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned. Layouts that take
   /// longer, or need far more memory than there is, are costed without a search for what fits.
   std::optional<double> knownSeconds = {};
-  /// The layout of that step: a pipeline begins with it where it has as many workers.
+  /// The layout of that step: a pipeline tries it where it has as many workers.
   std::optional<ParallelDegrees> knownLayout = {};
   std::shared_ptr<KnownOrders> orders = nullptr;     ///< that searches share; null: each finds its own
   std::shared_ptr<StagePatterns> patterns = nullptr; ///< that stages follow, and are added to; null: none are known

@@ -79,8 +79,7 @@ private:
   llvm::Error addPoints();
   /// The point of the known layout; null where it is not among them, or has other micro-batches.
   const PipelinePoint *pointOfLayout() const;
-  /// Begins with the known layout where it has as many workers: its stages are the best until others are, which follow
-  /// them.
+  /// Tries the known layout where it has as many workers, behind the first point that fits.
   llvm::Error tryLayout();
   llvm::Error tryUntilOneFits();
   llvm::Error tryPromising();
@@ -195,7 +194,7 @@ const PipelinePoint *PointTrials::pointOfLayout() const {
 
 llvm::Error PointTrials::tryLayout() {
   const PipelinePoint *point = pointOfLayout();
-  if (!point || patterns->first()) // others have begun
+  if (!point)
     return llvm::Error::success();
   const ParallelDegrees &layout = *whole.control.knownLayout;
   auto cuts = cutsOfLayout(whole, layout, workers);
@@ -208,9 +207,7 @@ llvm::Error PointTrials::tryLayout() {
   llvm::Expected<PipelineTrial> trial = costStagesOfLayout(whole, layout, *point, **stages);
   if (!trial)
     return trial.takeError();
-  if (take(*point, *cuts, *stages, std::move(*trial)))
-    for (const StagePatterns::Answer &stage : found.best->stages)
-      patterns->add(stage);
+  take(*point, *cuts, *stages, std::move(*trial));
   return llvm::Error::success();
 }
 
@@ -302,9 +299,9 @@ llvm::Error PointTrials::tryPromising() {
 llvm::Expected<FoundPipeline> PointTrials::run() {
   if (llvm::Error error = addPoints())
     return std::move(error);
-  if (llvm::Error error = tryLayout())
-    return std::move(error);
   if (llvm::Error error = tryUntilOneFits())
+    return std::move(error);
+  if (llvm::Error error = tryLayout())
     return std::move(error);
   if (found.best)
     if (llvm::Error error = tryPromising())

@@ -18,9 +18,8 @@ using Weighted = std::pair<double, double>;
 /// The factor without its sign: 0.8 and 1.25 are as far from 1.
 double distanceOf(double factor) { return std::max(factor, 1 / factor); }
 
-/// Numbers of the factors that \p takes, ascending; weights of a source make one.
-std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes,
-                            llvm::function_ref<double(double)> numberOf) {
+/// The factors that \p takes, ascending; weights of a source make one.
+std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(const Residual &)> takes) {
   llvm::StringMap<double> rows;
   for (const Residual &residual : residuals)
     if (takes(residual))
@@ -28,7 +27,7 @@ std::vector<Weighted> weigh(llvm::ArrayRef<Residual> residuals, llvm::function_r
   std::vector<Weighted> weighted;
   for (const Residual &residual : residuals)
     if (takes(residual))
-      weighted.emplace_back(numberOf(residual.factor), 1 / (rows[residual.source] * static_cast<double>(rows.size())));
+      weighted.emplace_back(residual.factor, 1 / (rows[residual.source] * static_cast<double>(rows.size())));
   llvm::sort(weighted);
   return weighted;
 }
@@ -99,7 +98,7 @@ std::vector<LeftOutSource> leaveOutSources(llvm::ArrayRef<Residual> residuals) {
   for (LeftOutSource &own : sources) {
     constexpr double median = 0.5;
     auto isOther = [&](const Residual &each) { return each.source != own.source; };
-    own.factor = quantileOf(weigh(residuals, isOther, [](double factor) { return factor; }), median);
+    own.factor = quantileOf(weigh(residuals, isOther), median);
     for (const Residual &residual : residuals) {
       if (residual.source != own.source)
         continue;

@@ -17,8 +17,7 @@ public:
 
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
-  /// Does a layout fit, and was none improved?
-  bool mayImprove() const { return !fitting.empty() && !isImproved; }
+  bool hasFitting() const { return !fitting.empty(); }
   /// The fastest that may be tried, improved.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
@@ -37,7 +36,6 @@ private:
   StepSizes step;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
-  bool isImproved = false;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
   double leastStates = 0;          ///< of one device
   double limitBytes = 0;
@@ -99,7 +97,6 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 }
 
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
-  isImproved = true;
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
     if (mayTry(own.layout) && (!fastest || own.plan.stepSeconds < fastest->plan.stepSeconds))
@@ -142,12 +139,15 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
                                                               TryLayout tryLayout, MayTryLayout mayImprove) {
   ExpertTrials trials(pool, step, tryLayout);
   int64_t node = pool.levelSizes().back(), most = node & -node;
+  bool isImproved = !mayImprove;
   for (int64_t tensor = most; tensor >= 1; tensor /= 2) {
     if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
-    if (mayImprove && trials.mayImprove())
-      if (llvm::Error error = trials.improve(most, mayImprove))
-        return std::move(error);
+    if (isImproved || !trials.hasFitting())
+      continue;
+    isImproved = true;
+    if (llvm::Error error = trials.improve(most, mayImprove))
+      return std::move(error);
   }
   return trials.take();
 }

@@ -77,7 +77,9 @@ private:
     return std::min(own, whole.control.knownSeconds.value_or(own));
   }
   llvm::Error addPoints();
-  /// The point of the known layout; null where it is not among them, or has other micro-batches.
+  /// The known layout, where it has as many workers and the same micro-batches; null elsewhere.
+  const ParallelDegrees *layoutHere() const;
+  /// The point of that layout; null where it is not among them.
   const PipelinePoint *pointOfLayout() const;
   /// Tries the known layout where it has as many workers, behind the first point that fits.
   llvm::Error tryLayout();
@@ -116,10 +118,9 @@ llvm::Error PointTrials::addPoints() {
   llvm::Error refused = llvm::Error::success();
   const int64_t most = static_cast<int64_t>(places.size() + 1) / workers.count();
   std::vector<int64_t> all = workers.areEqual() ? chunksToTry(whole.request, most) : std::vector<int64_t>{1};
-  const std::optional<ParallelDegrees> &layout = whole.control.knownLayout;
-  if (layout && workers.areEqual() && !whole.request.chunks.count && layout->pipeline == workers.count())
-    if (!llvm::is_contained(all, layout->numChunks()))
-      all.push_back(layout->numChunks());
+  const ParallelDegrees *layout = layoutHere();
+  if (layout && !whole.request.chunks.count && !llvm::is_contained(all, layout->numChunks()))
+    all.push_back(layout->numChunks());
   for (int64_t chunks : all) {
     auto own = pipelinePoints(whole.request, workers.count(), chunks, whole.graph.wholeMicroBatches());
     if (own)
@@ -174,11 +175,17 @@ bool PointTrials::take(const PipelinePoint &point, const std::vector<size_t> &cu
   return true;
 }
 
-const PipelinePoint *PointTrials::pointOfLayout() const {
+const ParallelDegrees *PointTrials::layoutHere() const {
   const std::optional<ParallelDegrees> &layout = whole.control.knownLayout;
-  const std::optional<int64_t> samples =
-      layout && layout->microBatch ? std::optional(*layout->microBatch * layout->data) : whole.request.microBatch;
-  if (!layout || !workers.areEqual() || layout->pipeline != workers.count() || samples != whole.request.microBatch)
+  if (!layout || !workers.areEqual() || layout->pipeline != workers.count())
+    return nullptr;
+  const bool hasOthers = layout->microBatch && whole.request.microBatch != *layout->microBatch * layout->data;
+  return hasOthers ? nullptr : &*layout;
+}
+
+const PipelinePoint *PointTrials::pointOfLayout() const {
+  const ParallelDegrees *layout = layoutHere();
+  if (!layout)
     return nullptr;
   auto schedule = findPipelineSchedule(layout->scheduleName(), static_cast<uint32_t>(layout->numChunks()));
   if (!schedule) {

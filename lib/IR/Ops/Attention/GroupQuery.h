@@ -1,6 +1,10 @@
 // The operands of attention with fewer key heads than query heads.
 #pragma once
 
+#include "mlir/IR/Operation.h"
+
+#include <optional>
+
 namespace apc {
 
 enum GroupQueryOperand : unsigned {
@@ -21,5 +25,8 @@ enum GroupQueryOperand : unsigned {
   QueryNorm,
   KeyNorm
 };
+
+/// The positions that are attended, where the operand that says so is one possible number; none elsewhere.
+std::optional<int64_t> knownTotal(mlir::Value total);
 
 } // namespace apc

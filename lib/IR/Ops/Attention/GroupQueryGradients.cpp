@@ -22,9 +22,7 @@ public:
   Buffer(GradientBuilder &g, GroupQueryAttentionOp op)
       : g(g), positions(dimsOf(g.operand(Query))[1]), batch(dimsOf(g.operand(Query))[0]),
         past(isAbsent(g.operand(PastKey)) ? 0 : dimsOf(g.operand(PastKey))[2]) {
-    auto total = isAbsent(g.operand(TotalLength)) ? std::nullopt : constantInts(g.operand(TotalLength));
-    const bool isKnown = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
-    attended = isKnown ? total->front() : past + positions; // as the rule takes it
+    attended = knownTotal(g.operand(TotalLength)).value_or(past + positions);
     bool isFirst = attended == positions;
     begins.begin = isFirst ? 0 : std::max<int64_t>(0, attended - positions);
     if (isAbsent(g.operand(Lengths)) || (isFirst && op.getCausal() != 0))
@@ -64,10 +62,13 @@ public:
     return g.make<TensorScatterOp>({resized(cache, attended), current, firstPlaces()});
   }
 
-  /// The gradients of the positions of the call, and of the past: `placed` arrives at the buffer that is attended,
-  /// `ofPresent` at the one that goes out, which may be longer. Either may be null.
-  mlir::Value ofCurrent(mlir::Value placed, mlir::Value ofPresent) {
-    mlir::Value whole = sumOfBoth(g, placed, ofPresent ? resized(ofPresent, attended) : ofPresent);
+  /// The gradient of the buffer that is attended: of `placed`, which arrives there, and of `ofPresent`, which arrives
+  /// at the one that goes out, which may be longer. Either may be null.
+  mlir::Value whole(mlir::Value placed, mlir::Value ofPresent) {
+    return sumOfBoth(g, placed, ofPresent ? resized(ofPresent, attended) : ofPresent);
+  }
+  /// The gradients of the positions of the call, and of the past, from that; null where it is.
+  mlir::Value ofCurrent(mlir::Value whole) {
     if (!whole || isFirst())
       return whole;
     if (!begins.begins)
@@ -77,8 +78,7 @@ public:
     dims[2] = positions;
     return g.make<GatherElementsOp>({whole, g.make<ExpandOp>({at, g.integers(dims)})}, g.attribute("axis", int64_t(2)));
   }
-  mlir::Value ofPast(mlir::Value placed, mlir::Value ofPresent) {
-    mlir::Value whole = sumOfBoth(g, placed, ofPresent ? resized(ofPresent, attended) : ofPresent);
+  mlir::Value ofPast(mlir::Value whole) {
     if (!whole || isFirst())
       return {};
     mlir::Value before = shaped(g, keysBefore(g, firstPlaces(), attended), {batch, 1, attended, 1});
@@ -203,8 +203,9 @@ private:
   }
 
   void giveHeads(const HeadValues &gradients) {
-    std::array<mlir::Value, 3> parts = {gradients.queries, buffer.ofCurrent(gradients.keys, g.incoming(1)),
-                                        buffer.ofCurrent(gradients.values, g.incoming(2))};
+    mlir::Value keys = buffer.whole(gradients.keys, g.incoming(1)),
+                values = buffer.whole(gradients.values, g.incoming(2));
+    std::array<mlir::Value, 3> parts = {gradients.queries, buffer.ofCurrent(keys), buffer.ofCurrent(values)};
     for (auto [index, part] : llvm::enumerate(parts)) {
       if (!part)
         continue;
@@ -218,9 +219,9 @@ private:
     if (isPacked && g.wants(Query))
       givePacked(parts);
     if (!isAbsent(g.operand(PastKey)) && g.wants(PastKey))
-      giveIfAny(PastKey, buffer.ofPast(gradients.keys, g.incoming(1)));
+      giveIfAny(PastKey, buffer.ofPast(keys));
     if (!isAbsent(g.operand(PastValue)) && g.wants(PastValue))
-      giveIfAny(PastValue, buffer.ofPast(gradients.values, g.incoming(2)));
+      giveIfAny(PastValue, buffer.ofPast(values));
   }
   void giveIfAny(unsigned operand, mlir::Value gradient) {
     if (gradient)

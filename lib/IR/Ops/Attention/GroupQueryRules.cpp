@@ -82,12 +82,8 @@ mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
     sizes.past = dimsOf(op->getOperand(PastKey))[2];
   if (mlir::failed(checkDims(op, PastValue, {sizes.batch, sizes.kvHeads, sizes.past, stored(PastValue)})))
     return mlir::failure();
-  std::optional<llvm::SmallVector<int64_t, 6>> total;
-  if (!isAbsent(op->getOperand(TotalLength)))
-    total = constantInts(op->getOperand(TotalLength));
   // A cache that is longer than all positions so far is one buffer that comes in and goes out.
-  bool known = total && total->size() == 1 && total->front() > 0 && total->front() <= int64_t(1) << 30;
-  sizes.attended = known ? total->front() : sizes.past + sizes.keys;
+  sizes.attended = knownTotal(op->getOperand(TotalLength)).value_or(sizes.past + sizes.keys);
   sizes.present = op.getSlidingWindowCache() != 0 && sizes.past > 0 ? sizes.past : std::max(sizes.past, sizes.attended);
   if (mlir::failed(checkSides(op, sizes)))
     return mlir::failure();
@@ -95,6 +91,13 @@ mlir::FailureOr<AttentionSizes> readSizes(GroupQueryAttentionOp op) {
 }
 
 } // namespace
+
+std::optional<int64_t> knownTotal(mlir::Value total) {
+  constexpr int64_t most = int64_t(1) << 30;
+  auto numbers = isAbsent(total) ? std::nullopt : constantInts(total);
+  bool isKnown = numbers && numbers->size() == 1 && numbers->front() > 0 && numbers->front() <= most;
+  return isKnown ? std::optional(numbers->front()) : std::nullopt;
+}
 
 mlir::LogicalResult GroupQueryAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir::Type> &types) {
   GroupQueryAttentionOp op = *this;

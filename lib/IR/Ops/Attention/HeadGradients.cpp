@@ -102,6 +102,12 @@ Value positionSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end)
   return g.make<SliceOp>({value, g.integers({begin}), g.integers({end}), g.integers({2}), g.absent()});
 }
 
+Value givePast(GradientBuilder &g, unsigned cache, int64_t past, Value gradient) {
+  if (past > 0 && g.wants(cache))
+    g.give(cache, positionSlice(g, gradient, 0, past));
+  return positionSlice(g, gradient, past, dimsOf(gradient)[2]);
+}
+
 Value sumOfBoth(GradientBuilder &g, Value a, Value b) { return a && b ? g.add(a, b) : a ? a : b; }
 
 Value lastSlice(GradientBuilder &g, Value value, int64_t begin, int64_t end) {

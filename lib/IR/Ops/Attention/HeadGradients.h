@@ -56,6 +56,9 @@ mlir::Value positionsFrom(GradientBuilder &g, int64_t first, int64_t count);
 /// such a tensor.
 mlir::Value behindPast(GradientBuilder &g, mlir::Value past, mlir::Value current);
 mlir::Value positionSlice(GradientBuilder &g, mlir::Value value, int64_t begin, int64_t end);
+/// Gives the cache of `past` positions, operand `cache`, its part of the gradient of all positions; the part of those
+/// behind it comes back.
+mlir::Value givePast(GradientBuilder &g, unsigned cache, int64_t past, mlir::Value gradient);
 /// The sum of two gradients, either of which may be null.
 mlir::Value sumOfBoth(GradientBuilder &g, mlir::Value a, mlir::Value b);
 

@@ -99,11 +99,8 @@ private:
     g.give(operand, flat);
   }
   void giveCached(unsigned operand, unsigned cache, mlir::Value gradient) {
-    if (!gradient)
-      return;
-    giveHeads(operand, positionSlice(g, gradient, past, dimsOf(gradient)[2]));
-    if (past > 0 && g.wants(cache))
-      g.give(cache, positionSlice(g, gradient, 0, past));
+    if (gradient)
+      giveHeads(operand, givePast(g, cache, past, gradient));
   }
 
   /// From the gradient of all that is added to the scores.

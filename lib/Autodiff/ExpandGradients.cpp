@@ -16,9 +16,11 @@ namespace apc {
 
 namespace {
 
-std::string nameOf(mlir::Operation *op) {
+std::string nameOf(mlir::Operation *op, llvm::StringRef reason = "") {
   auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return (location ? location.getName().str() : std::string("?")) + "' (" + op->getName().stripDialect().str() + ")";
+  std::string remark = reason.empty() ? "" : ": " + reason.str();
+  return (location ? location.getName().str() : std::string("?")) + "' (" + op->getName().stripDialect().str() +
+         remark + ")";
 }
 
 class Expansion {
@@ -129,8 +131,7 @@ void Expansion::reverse(mlir::Operation *forward) {
     return;
   GradientBuilder gradient(builder, forward, incoming, wanted);
   if (!llvm::cast<OperatorInterface>(forward).differentiate(gradient)) {
-    std::string reason = gradient.getRefusal().empty() ? "" : " (" + gradient.getRefusal().str() + ")";
-    missing.push_back("'" + nameOf(forward) + reason);
+    missing.push_back("'" + nameOf(forward, gradient.getRefusal()));
     return;
   }
   for (auto [index, operand] : llvm::enumerate(forward->getOperands()))

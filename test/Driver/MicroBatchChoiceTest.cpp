@@ -39,12 +39,12 @@ std::vector<std::optional<Plan>> plansOfAll(PlanRequest request) {
 } // namespace
 
 TEST_CASE("no number of micro-batches is faster than the chosen one, nor below the bound") {
-  constexpr int64_t samples = 12; // tight memory takes long: of one model
-  for (const char *model : {"gpt", "vit", "dlrm"}) {
-    std::optional<Plan> free = valueOf(planModel(stepOf(model, samples), controlOf()));
-    int64_t needed = free->memory.total() >> 10;
+  for (const char *model : {"gpt", "dlrm"}) {
+    bool isTight = llvm::StringRef(model) == "gpt"; // takes long: one model, with fewer samples
+    int64_t samples = isTight ? 6 : 12;
+    int64_t needed = valueOf(planModel(stepOf(model, samples), controlOf())).memory.total() >> 10;
     std::vector<std::optional<int64_t>> limits(1);
-    if (llvm::StringRef(model) == "gpt")
+    if (isTight)
       limits.emplace_back(needed * 9 / 10);
     for (std::optional<int64_t> limit : limits) {
       PlanRequest request = stepOf(model, samples, limit);

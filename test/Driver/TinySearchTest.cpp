@@ -52,7 +52,7 @@ struct Tally {
 void compare(const Problem &problem, Tally &tally) {
   SearchResult exact = valueOf(searchDp(problem, {}));
   REQUIRE(exact.status == SearchStatus::Optimal);
-  SearchResult certificate = valueOf(searchIlp(problem, {.timeLimitSeconds = 5}));
+  SearchResult certificate = valueOf(searchIlp(problem, {.timeLimitSeconds = 2}));
   CHECK(certificate.lowerBoundSeconds <= exact.seconds * (1 + rounding));
   CHECK(certificate.seconds >= exact.seconds * (1 - rounding));
   if (certificate.status == SearchStatus::Optimal) {

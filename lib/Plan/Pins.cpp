@@ -14,7 +14,7 @@ namespace apc {
 
 namespace {
 
-constexpr const char *accepted =
+constexpr const char *acceptedForOps =
     "accepted is 'REGEX: factor=axes, ...' with axes as 8 (ways), device (a level of the cluster), 4@device (ways of a "
     "level), (2@node device), or 'REGEX: replicated'; a last '...' leaves the factors not named to the search";
 constexpr const char *acceptedForInput =
@@ -22,7 +22,7 @@ constexpr const char *acceptedForInput =
     "level of the cluster), 4@device (ways of a level), (2@node device), or 'NAME: replicated'; a last '...' leaves "
     "the "
     "dims not named to the search";
-constexpr int64_t mostWays = int64_t(1) << 20;
+constexpr int64_t mostWaysOfPin = int64_t(1) << 20;
 constexpr llvm::StringLiteral nothingCut = "replicated";
 
 /// The ways of the axes among `given` that lie on the level called `level`.
@@ -38,7 +38,7 @@ int64_t waysOn(llvm::StringRef level, llvm::ArrayRef<AxisId> given, const Mesh &
 /// Reads one pin's text; every error names the pin.
 class PinReader {
 public:
-  PinReader(llvm::StringRef text, llvm::StringRef source, const char *form = accepted)
+  PinReader(llvm::StringRef text, llvm::StringRef source, const char *form = acceptedForOps)
       : text(text), source(source), form(form) {}
 
   llvm::Expected<Pin> read() {
@@ -106,7 +106,7 @@ private:
     auto [number, level] = part.split('@');
     if (!number.getAsInteger(10, axes.ways)) {
       axes.level = level.str();
-      return axes.ways >= 1 && axes.ways <= mostWays && (!level.empty() || !part.contains('@'));
+      return axes.ways >= 1 && axes.ways <= mostWaysOfPin && (!level.empty() || !part.contains('@'));
     }
     axes = {part.str(), 0};
     bool isNumber = llvm::all_of(part, llvm::isDigit); // too large for 64 bits

@@ -124,7 +124,7 @@ PartValues oneHotEncoder(Parts &p) {
 }
 
 constexpr size_t any = 1 << 16;
-constexpr CompositeEntry entries[] = {
+constexpr CompositeEntry featureEntries[] = {
     {"ai.onnx.ml.Scaler", 1, 1, 1, scaler},
     {"ai.onnx.ml.Normalizer", 1, 1, 1, normalizer},
     {"ai.onnx.ml.Imputer", 1, 1, 1, imputer},
@@ -134,6 +134,6 @@ constexpr CompositeEntry entries[] = {
 
 } // namespace
 
-llvm::ArrayRef<CompositeEntry> featureComposites() { return entries; }
+llvm::ArrayRef<CompositeEntry> featureComposites() { return featureEntries; }
 
 } // namespace apc

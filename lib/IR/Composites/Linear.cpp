@@ -75,7 +75,7 @@ PartValues linearClassifier(Parts &p) {
   return {greatestLabel(p, scores, labels), p.toF32(transformed(p, scores))};
 }
 
-constexpr CompositeEntry entries[] = {
+constexpr CompositeEntry linearEntries[] = {
     {"ai.onnx.ml.LinearRegressor", 1, 1, 1, linearRegressor},
     {"ai.onnx.ml.LinearClassifier", 1, 1, 2, linearClassifier},
 };
@@ -120,6 +120,6 @@ mlir::Value pairOfScores(Parts &p, mlir::Value score, bool isShare) {
   return isShare ? p.add(pair, p.constant<double>({1, 0}, 2, score)) : pair;
 }
 
-llvm::ArrayRef<CompositeEntry> linearComposites() { return entries; }
+llvm::ArrayRef<CompositeEntry> linearComposites() { return linearEntries; }
 
 } // namespace apc

@@ -212,13 +212,13 @@ PartValues supportClassifier(Parts &p) {
   return {labelAbove(p, scores, 0, labels[0], labels[1]), p.toF32(pairOfScores(p, scores, isShare))};
 }
 
-constexpr CompositeEntry entries[] = {
+constexpr CompositeEntry supportEntries[] = {
     {"ai.onnx.ml.SVMRegressor", 1, 1, 1, supportRegressor},
     {"ai.onnx.ml.SVMClassifier", 1, 1, 2, supportClassifier},
 };
 
 } // namespace
 
-llvm::ArrayRef<CompositeEntry> supportComposites() { return entries; }
+llvm::ArrayRef<CompositeEntry> supportComposites() { return supportEntries; }
 
 } // namespace apc

@@ -283,13 +283,13 @@ PartValues treeClassifier(Parts &p) {
   return {greatestLabel(p, scores, labels), p.toF32(transformed(p, scores))};
 }
 
-constexpr CompositeEntry entries[] = {
+constexpr CompositeEntry treeEntries[] = {
     {"ai.onnx.ml.TreeEnsembleRegressor", 1, 1, 1, treeRegressor},
     {"ai.onnx.ml.TreeEnsembleClassifier", 1, 1, 2, treeClassifier},
 };
 
 } // namespace
 
-llvm::ArrayRef<CompositeEntry> treeComposites() { return entries; }
+llvm::ArrayRef<CompositeEntry> treeComposites() { return treeEntries; }
 
 } // namespace apc

@@ -104,18 +104,18 @@ void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const 
 }
 
 /// A mesh and one of its answers.
-struct FoundAnswer {
+struct FastestAnswer {
   const SearchedMesh *mesh;
   const MeshAnswer *answer;
 };
 
 /// The first of the fastest answers.
-std::optional<FoundAnswer> fastestAnswer(llvm::ArrayRef<SearchedMesh> meshes) {
-  std::optional<FoundAnswer> best;
+std::optional<FastestAnswer> fastestAnswer(llvm::ArrayRef<SearchedMesh> meshes) {
+  std::optional<FastestAnswer> best;
   for (const SearchedMesh &mesh : meshes)
     for (const MeshAnswer &answer : mesh.answers)
       if (answer.candidate && (!best || answer.candidate->seconds() < best->answer->candidate->seconds()))
-        best = FoundAnswer{&mesh, &answer};
+        best = FastestAnswer{&mesh, &answer};
   return best;
 }
 
@@ -202,7 +202,7 @@ std::vector<std::vector<double>> weighedSeconds(llvm::ArrayRef<SearchedMesh> mes
 std::optional<TimeWeights> nextWeights(const PlanningTask &task, llvm::ArrayRef<SearchedMesh> meshes,
                                        llvm::ArrayRef<TimeWeights> weights) {
   constexpr double enough = 0.01;
-  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  std::optional<FastestAnswer> best = fastestAnswer(meshes);
   if (!best || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return std::nullopt;
   double seconds = best->answer->candidate->seconds(), bound = boundOf(meshes).value_or(0);
@@ -235,7 +235,7 @@ double leastSecondsOf(const PlanningTask &task, const PlanningProblem &planning,
 }
 
 bool isByFirstSums(llvm::ArrayRef<SearchedMesh> meshes) {
-  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  std::optional<FastestAnswer> best = fastestAnswer(meshes);
   return best && best->answer->isByFirstSums;
 }
 
@@ -270,7 +270,7 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
 }
 
 std::optional<double> fastestSeconds(llvm::ArrayRef<SearchedMesh> meshes) {
-  std::optional<FoundAnswer> best = fastestAnswer(meshes);
+  std::optional<FastestAnswer> best = fastestAnswer(meshes);
   return best ? std::optional(best->answer->candidate->seconds()) : std::nullopt;
 }
 

@@ -3,7 +3,6 @@
 #include "../References.h"
 
 #include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -13,14 +12,12 @@ char TooMuchHeld::ID = 0;
 
 namespace {
 
-std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
-
 /// "parameters 325 GiB, optimizer 1.91 TiB".
 std::string categoriesText(const MemoryTable &table) {
   std::vector<std::string> texts;
   for (MemoryCategory category : allMemoryCategories())
     if (table[category] > 0)
-      texts.push_back((memoryCategoryName(category) + " " + bytes(table[category])).str());
+      texts.push_back((memoryCategoryName(category) + " " + bytesText(table[category])).str());
   return llvm::join(texts, ", ");
 }
 
@@ -28,8 +25,8 @@ std::string shortageText(const PlanningTask &task, const EvenShare &share) {
   int64_t limit = task.memoryLimitBytes;
   return llvm::formatv("no plan fits {0}: at its fullest moment a step holds {1} ({2}); spread evenly that is {3} on "
                        "each device, {4} more than the {5} that may be used{6}",
-                       counted(share.devices, "device"), bytes(share.whole.total()), categoriesText(share.whole),
-                       bytes(share.bytesPerDevice()), bytes(share.bytesPerDevice() - limit), bytes(limit),
+                       counted(share.devices, "device"), bytesText(share.whole.total()), categoriesText(share.whole),
+                       bytesText(share.bytesPerDevice()), bytesText(share.bytesPerDevice() - limit), bytesText(limit),
                        task.request.memoryLimitBytes ? " (--memory-limit)" : "")
       .str();
 }

@@ -3,7 +3,12 @@
 
 #include "../Task.h"
 
+#include "apc/Support/Units.h"
+
 namespace apc {
+
+/// "285 GiB".
+inline std::string bytesText(int64_t count) { return formatBytes(static_cast<double>(count)); }
 
 /// The fullest moment of a step by category, all devices together, and the share of each device.
 ///

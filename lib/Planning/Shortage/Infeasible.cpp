@@ -1,5 +1,6 @@
 // Why nothing fits: the fewest causes that conflict, and what would resolve them.
 #include "../Decide.h"
+#include "EvenShare.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -47,8 +48,6 @@ Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
   return needs;
 }
 
-std::string bytes(int64_t count) { return formatBytes(static_cast<double>(count)); }
-
 std::string parametersText(const PlanningTask &task, const Needs &needs) {
   int64_t whole = 0;
   const GraphValue *largest = nullptr;
@@ -62,7 +61,7 @@ std::string parametersText(const PlanningTask &task, const Needs &needs) {
   return llvm::formatv(
              "parameters{4}: of {0}, at least {1} on every device, each cut as far as its dims allow (the largest "
              "is '{2}', {3})",
-             bytes(whole), bytes(needs.parameterBytes), largest->name, bytes(largest->shape.bytes()),
+             bytesText(whole), bytesText(needs.parameterBytes), largest->name, bytesText(largest->shape.bytes()),
              task.request.mode == StepMode::Train ? ", states and what waits for the backward pass" : "")
       .str();
 }
@@ -71,9 +70,9 @@ std::string opText(const PlanningTask &task, const Needs &needs) {
   const GraphOp &op = task.graph.op(needs.op);
   std::string workspace;
   if (needs.workspaceBytes > 0)
-    workspace = llvm::formatv(" and its workspace of {0}", bytes(needs.workspaceBytes)).str();
+    workspace = llvm::formatv(" and its workspace of {0}", bytesText(needs.workspaceBytes)).str();
   return llvm::formatv("activations: operands and results of op '{0}' ({1}){2}, at least {3} on every device", op.name,
-                       op.operatorName, workspace, bytes(needs.opBytes))
+                       op.operatorName, workspace, bytesText(needs.opBytes))
       .str();
 }
 
@@ -162,8 +161,8 @@ llvm::Expected<Causes> findCauses(const PlanningTask &task) {
 }
 
 std::string limitText(const PlanningTask &task) {
-  return llvm::formatv("memory: {0} of a device's {1} may be used ({2})", bytes(task.memoryLimitBytes),
-                       bytes(task.pool.device.memoryBytes),
+  return llvm::formatv("memory: {0} of a device's {1} may be used ({2})", bytesText(task.memoryLimitBytes),
+                       bytesText(task.pool.device.memoryBytes),
                        task.request.memoryLimitBytes ? "--memory-limit" : "the default, 95 %")
       .str();
 }
@@ -177,15 +176,15 @@ std::string nearestText(const PlanningTask &task, const MeshChoice &choice,
       least = std::min(least.value_or(*entry.reference.memoryBytes), *entry.reference.memoryBytes);
   if (!least || *least <= task.memoryLimitBytes)
     return "";
-  return llvm::formatv("; the nearest program needs {0} on a device, {1} too much", bytes(*least),
-                       bytes(*least - task.memoryLimitBytes))
+  return llvm::formatv("; the nearest program needs {0} on a device, {1} too much", bytesText(*least),
+                       bytesText(*least - task.memoryLimitBytes))
       .str();
 }
 
 std::string remedyText(const PlanningTask &task, const Needs &needs, bool proven) {
   if (!proven)
     return "a higher limit, or a search with more time";
-  std::string text = llvm::formatv("a limit above {0}", bytes(needs.togetherBytes)).str();
+  std::string text = llvm::formatv("a limit above {0}", bytesText(needs.togetherBytes)).str();
   int64_t room = task.memoryLimitBytes - needs.workspaceBytes; // for what more devices have less of
   if (room <= 0)
     return text;

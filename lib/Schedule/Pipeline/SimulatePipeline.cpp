@@ -76,7 +76,7 @@ PipelineSimulator::PipelineSimulator(const ActionLists &lists)
 namespace {
 
 /// A figure that a path meets, by its stage or message, and how often.
-enum class Figure : uint8_t {
+enum class TermFigure : uint8_t {
   Forward,
   InputGradient,
   WeightGradient,
@@ -90,7 +90,7 @@ enum class Figure : uint8_t {
   Sum
 };
 struct Term {
-  Figure figure;
+  TermFigure figure;
   uint32_t index;
   double count = 1;
 };
@@ -118,37 +118,37 @@ struct TracingClock {
     trail.push_back({time.last, term});
     return {time.seconds + seconds, static_cast<uint32_t>(trail.size() - 1)};
   }
-  std::vector<Entry> trail = {Entry{0, Term{Figure::Forward, 0, 0}}};
+  std::vector<Entry> trail = {Entry{0, Term{TermFigure::Forward, 0, 0}}};
 };
 
 /// Adds a term to the path that it is of.
 void count(PipelinePath &path, const Term &term) {
-  if (term.figure == Figure::Message) {
+  if (term.figure == TermFigure::Message) {
     path.messages[term.index] += term.count;
     return;
   }
-  if (term.figure == Figure::Tied) {
+  if (term.figure == TermFigure::Tied) {
     path.tied += term.count;
     return;
   }
-  if (term.figure == Figure::Sum) {
+  if (term.figure == TermFigure::Sum) {
     path.sums[term.index] += term.count;
     return;
   }
   StageCounts &stage = path.stages[term.index];
-  if (term.figure == Figure::Forward)
+  if (term.figure == TermFigure::Forward)
     stage.forward += term.count;
-  if (term.figure == Figure::InputGradient || term.figure == Figure::Backward)
+  if (term.figure == TermFigure::InputGradient || term.figure == TermFigure::Backward)
     stage.inputGradient += term.count;
-  if (term.figure == Figure::WeightGradient || term.figure == Figure::Backward)
+  if (term.figure == TermFigure::WeightGradient || term.figure == TermFigure::Backward)
     stage.weightGradient += term.count;
-  if (term.figure == Figure::FirstExtra)
+  if (term.figure == TermFigure::FirstExtra)
     stage.firstForwardExtra += term.count;
-  if (term.figure == Figure::LastExtra)
+  if (term.figure == TermFigure::LastExtra)
     stage.lastBackwardExtra += term.count;
-  if (term.figure == Figure::Sync)
+  if (term.figure == TermFigure::Sync)
     stage.gradientSync += term.count;
-  if (term.figure == Figure::Optimizer)
+  if (term.figure == TermFigure::Optimizer)
     stage.optimizer += term.count;
 }
 
@@ -216,14 +216,15 @@ struct PipelineSimulator::Run {
 
   /// The end of an action of which this share takes time.
   Time endOf(Time begin, const Work &action, double share) {
-    auto figure = static_cast<Figure>(action.kind); // the first four
+    auto figure = static_cast<TermFigure>(action.kind); // the first four
     double usual = seconds[action.stage][static_cast<size_t>(action.kind)];
     Time end = clock.after(begin, share * usual, {figure, action.stage, share});
     double extra = extraOf(action);
     if (extra == 0)
       return end;
     bool isForward = action.kind == ActionKind::Forward;
-    return clock.after(end, share * extra, {isForward ? Figure::FirstExtra : Figure::LastExtra, action.stage, share});
+    return clock.after(end, share * extra,
+                       {isForward ? TermFigure::FirstExtra : TermFigure::LastExtra, action.stage, share});
   }
 
   /// The first piece of the last micro-batch, whose backward action is that micro-batch's last.
@@ -248,7 +249,7 @@ struct PipelineSimulator::Run {
     Inputs &inputs = sideOf(action.kind);
     for (const End &receiver : inputs.receivers[action.stage]) {
       Time arrival = end;
-      Term term{Figure::Message, receiver.message};
+      Term term{TermFigure::Message, receiver.message};
       if (receiver.worker != worker) {
         if (work.linkMode == LinkMode::Latency) {
           arrival = clock.after(end, receiver.seconds, term);
@@ -314,9 +315,9 @@ struct PipelineSimulator::Run {
       for (uint32_t stage : simulator.syncOrder[worker]) {
         double taken = work.stages[stage].gradientSyncSeconds;
         if (tail.overlapsSync)
-          stream = clock.after(std::max(stream, lastEnd[stage]), taken, {Figure::Sync, stage});
+          stream = clock.after(std::max(stream, lastEnd[stage]), taken, {TermFigure::Sync, stage});
         else
-          spend(worker, taken, {Figure::Sync, stage});
+          spend(worker, taken, {TermFigure::Sync, stage});
       }
       now[worker] = std::max(now[worker], stream);
     }
@@ -324,15 +325,15 @@ struct PipelineSimulator::Run {
       uint32_t a = simulator.workerOfStage[tail.tied->first], b = simulator.workerOfStage[tail.tied->second];
       if (a != b) {
         now[a] = now[b] = std::max(now[a], now[b]);
-        spend(a, tail.tied->seconds, {Figure::Tied, 0});
-        spend(b, tail.tied->seconds, {Figure::Tied, 0});
+        spend(a, tail.tied->seconds, {TermFigure::Tied, 0});
+        spend(b, tail.tied->seconds, {TermFigure::Tied, 0});
       }
     }
     handOn(tail.sums);
     if (tail.hasBarrier)
       now.assign(p, *std::max_element(now.begin(), now.end()));
     for (uint32_t stage = 0; stage < work.stages.size(); ++stage)
-      spend(simulator.workerOfStage[stage], work.stages[stage].optimizerSeconds, {Figure::Optimizer, stage});
+      spend(simulator.workerOfStage[stage], work.stages[stage].optimizerSeconds, {TermFigure::Optimizer, stage});
   }
 
   /// Sums on their way; the clocks of their receivers are moved to the last arrival.
@@ -344,7 +345,7 @@ struct PipelineSimulator::Run {
       if (from == to)
         continue;
       Time &link = free.try_emplace({from, to}, ends[from]).first->second;
-      link = clock.after(link, sums[index].seconds, {Figure::Sum, index});
+      link = clock.after(link, sums[index].seconds, {TermFigure::Sum, index});
       now[to] = std::max(now[to], link);
     }
   }

@@ -11,12 +11,12 @@ namespace apc {
 
 namespace {
 
-constexpr double leastGain = 1e-12; ///< relative; a smaller gain may be rounding
+constexpr double leastRepairGain = 1e-12; ///< relative; a smaller gain may be rounding
 
-class Moves {
+class Repairs {
 public:
-  Moves(const WeightedProblem &weighted, std::optional<int64_t> limit, const Deadline &deadline,
-        std::vector<uint32_t> &chosen)
+  Repairs(const WeightedProblem &weighted, std::optional<int64_t> limit, const Deadline &deadline,
+          std::vector<uint32_t> &chosen)
       : weighted(weighted), limit(limit), deadline(deadline), chosen(chosen), memory(limit),
         isDue(weighted.numNodes(), true), pairIsDue(weighted.numNodes(), true), lacksBytes(weighted.numNodes(), false) {
     for (size_t node = 0; node < chosen.size(); ++node)
@@ -89,7 +89,7 @@ private:
   static bool isBetter(const MoveCost &a, const MoveCost &b) {
     if (std::tie(a.impossible, a.bytesAboveLimit) != std::tie(b.impossible, b.bytesAboveLimit))
       return a < b;
-    return a.seconds < b.seconds - leastGain * b.seconds;
+    return a.seconds < b.seconds - leastRepairGain * b.seconds;
   }
   /// Could a choice be better, whatever its bytes are? Most cannot, which saves computing their bytes.
   static bool mayBeBetter(int64_t impossible, double seconds, const MoveCost &best) {
@@ -254,7 +254,7 @@ private:
 
 void repair(const WeightedProblem &weighted, std::optional<int64_t> memoryLimitBytes, const Deadline &deadline,
             std::vector<uint32_t> &chosen) {
-  Moves(weighted, memoryLimitBytes, deadline, chosen).run();
+  Repairs(weighted, memoryLimitBytes, deadline, chosen).run();
 }
 
 Assignment repaired(const Problem &problem, const Assignment &assignment, const Deadline &deadline) {
@@ -272,7 +272,7 @@ Assignment repaired(const ReducedProblem &reduced, const Assignment &assignment,
 
 void repairSince(llvm::ArrayRef<uint32_t> repaired, const WeightedProblem &weighted, const Deadline &deadline,
                  std::vector<uint32_t> &chosen) {
-  Moves moves(weighted, std::nullopt, deadline, chosen);
+  Repairs moves(weighted, std::nullopt, deadline, chosen);
   moves.lookOnlyWhereItDiffersFrom(repaired);
   moves.run();
 }

@@ -2,6 +2,7 @@
 #include "../Attributes.h"
 #include "HeadGradients.h"
 #include "Kernels.h"
+#include "StandardHeads.h"
 #include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 
@@ -10,8 +11,6 @@
 namespace apc {
 
 namespace {
-
-enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
 
 /// Attention of [b, heads, s, size], or of [b, s, heads * size] seen so, behind a cache of keys and values.
 class Standard {

@@ -5,6 +5,9 @@
 
 namespace apc {
 
+/// Operands of `apc.attention`.
+enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
+
 /// Do the queries see all keys but for a mask over all of them, without caches, lengths of keys and bounded scores, and
 /// is the first result alone read?
 bool isOfWholeRows(AttentionOp attention);

@@ -1,6 +1,7 @@
 // The kernel of ONNX's own attention.
 #include "../Attributes.h"
 #include "Kernels.h"
+#include "StandardHeads.h"
 #include "apc/IR/Ops/Attention/Attention.h"
 
 #include <cmath>
@@ -8,8 +9,6 @@
 namespace apc {
 
 namespace {
-
-enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
 
 const Tensor *operandAt(Operands operands, unsigned index) {
   return index < operands.size() ? operands[index] : nullptr;

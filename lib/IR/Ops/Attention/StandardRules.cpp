@@ -2,13 +2,12 @@
 #include "apc/IR/Ops/Attention/Attention.h"
 
 #include "Factors.h"
+#include "StandardHeads.h"
 #include "apc/IR/RuleBuilder.h"
 
 namespace apc {
 
 namespace {
-
-enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
 
 bool isPresent(mlir::Operation *op, unsigned operand) {
   return operand < op->getNumOperands() && !isAbsent(op->getOperand(operand));

@@ -51,7 +51,7 @@ mlir::LogicalResult checkSums(mlir::Operation *op, unsigned scores, unsigned sum
   return checkDims(op, sums, dims);
 }
 
-mlir::LogicalResult checkReduction(mlir::Operation *op, llvm::StringRef reduction) {
+mlir::LogicalResult checkLossReduction(mlir::Operation *op, llvm::StringRef reduction) {
   if (reduction == "none" || reduction == "mean" || reduction == "sum")
     return mlir::success();
   return op->emitOpError() << "attribute 'reduction' is '" << reduction << "'; none, mean and sum are accepted";
@@ -61,7 +61,7 @@ mlir::LogicalResult checkReduction(mlir::Operation *op, llvm::StringRef reductio
 
 mlir::FailureOr<std::string> lossRule(mlir::Operation *op, llvm::StringRef reduction, llvm::StringRef mark,
                                       bool givesLogProb) {
-  if (mlir::failed(checkReduction(op, reduction)))
+  if (mlir::failed(checkLossReduction(op, reduction)))
     return mlir::failure();
   auto text = scoresText(op, dimsOf(op->getOperand(0)), mark);
   if (mlir::failed(text))
@@ -99,7 +99,7 @@ mlir::FailureOr<std::string> lossGradientRule(mlir::Operation *op) {
 mlir::FailureOr<std::string> crossEntropyRule(mlir::Operation *op) {
   llvm::StringRef reduction = stringAttribute(op, "reduction", "mean");
   auto text = scoresText(op, dimsOf(op->getOperand(0)), "");
-  if (mlir::failed(text) || mlir::failed(checkReduction(op, reduction)) || mlir::failed(checkSums(op, 0, 1)))
+  if (mlir::failed(text) || mlir::failed(checkLossReduction(op, reduction)) || mlir::failed(checkSums(op, 0, 1)))
     return mlir::failure();
   if (!isOnPiece(op) && mlir::failed(checkLabels(op, 0, 2, 3)))
     return mlir::failure();

@@ -1,4 +1,5 @@
 // The search `dp` against oracles, its bounds, and its results when a budget is exceeded.
+#include "../Sanitized.h"
 #include "Search/RandomProblems.h"
 
 #include "apc/Search/Algorithms.h"
@@ -159,7 +160,7 @@ TEST_CASE("dp equals a table over bytes on longer chains under a binding limit")
 }
 
 TEST_CASE("dp keeps its bound below the optimum, and its answer near it, where it rounds") {
-  for (size_t index = 0; index < 30; ++index) {
+  for (size_t index = 0; index < (isSanitized ? 10 : 30); ++index) {
     Random random(1700 + index);
     Problem problem = limitedChain(60 + random.below(60), 60, random);
     for (NodeTable &table : problem.nodeTables)

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
+#include <cmath>
 #include <map>
 
 using namespace llvm;
@@ -25,6 +26,32 @@ bool isSumOfLoss(const OpGraph &graph, OpId op) {
   return graph.op(op).kernel.isLoss && any_of(graph.ruleOf(op).factors, addsUp) && graph.op(op).operands[0];
 }
 
+/// Sequences that an attention goes over on a device; its operands are (sequences, heads, positions, elements), or
+/// without sequences.
+int64_t localSequences(const FactorRule &attention, ArrayRef<int64_t> sizes) {
+  constexpr size_t dimsOfSeveral = 4;
+  int64_t sequences = 1;
+  if (attention.operands[0].dims.size() >= dimsOfSeveral)
+    for (FactorId factor : attention.operands[0].dims.front())
+      sequences *= sizes[factor.index()];
+  return sequences;
+}
+
+/// Of an attention until its gradients: scores in parts, what stays with operands and result, and rotations.
+double keptBytesOf(const FactorRule &attention, const Strategy &strategy, const CostModel &model) {
+  const Runtime &runtime = model.getPool().runtime;
+  const auto sizes = localFactorSizes(attention, strategy, model.getMesh());
+  const double ofScore = runtime.keepsScores() ? runtime.scoreKeptBytes : 0;
+  const int64_t sequences = localSequences(attention, sizes);
+  const double ofElement = sequences > 1 ? runtime.batchedKeptBytes : runtime.attentionKeptBytes;
+  double headElements = static_cast<double>(sequences);
+  for (const auto &dim : ArrayRef(attention.operands[0].dims).take_back(2))
+    for (FactorId factor : dim)
+      headElements *= static_cast<double>(sizes[factor.index()]);
+  return scoresOf(attention, localFlops(attention, sizes)) * ofScore +
+         localElements(attention.results[0], sizes) * ofElement + headElements * runtime.rotationKeptBytes;
+}
+
 /// Attentions by the queries that they read, each with what reads its scores.
 std::vector<KeptByKernels> keptScores(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model) {
   std::vector<KeptByKernels> kept;
@@ -41,9 +68,12 @@ std::vector<KeptByKernels> keptScores(const OpGraph &graph, ArrayRef<Strategy> s
           kept[found->second].ops.emplace_back(index);
         continue;
       }
-      double bytes = localScores(rule, strategies[index], model) * model.getPool().runtime.scoreKeptBytes;
+      double bytes = keptBytesOf(rule, strategies[index], model);
       byQueries[queries] = kept.size();
-      kept.push_back({*op.results[0], {OpId(index)}, static_cast<int64_t>(bytes)});
+      kept.push_back({*op.results[0],
+                      {OpId(index)},
+                      static_cast<int64_t>(bytes),
+                      numTensors(model.getPool().runtime.scoreKeptBytes)});
     }
   return kept;
 }
@@ -53,8 +83,11 @@ KeptByKernels keptOfLoss(const OpGraph &graph, OpId sum, const Strategy &strateg
                          ArrayRef<OpGraph::Use> readers) {
   const FactorRule &rule = graph.ruleOf(sum);
   double elements = localElements(rule.operands[0], localFactorSizes(rule, strategy, model.getMesh()));
-  KeptByKernels kept{
-      *graph.op(sum).operands[0], {sum}, static_cast<int64_t>(elements * model.getPool().runtime.lossBytes)};
+  const Runtime &runtime = model.getPool().runtime;
+  KeptByKernels kept{*graph.op(sum).operands[0], {sum}};
+  kept.stayingBytes = static_cast<int64_t>(elements * runtime.stayingScoreBytes);
+  kept.bytes = static_cast<int64_t>(elements * runtime.lossBytes) + 2 * kept.stayingBytes;
+  kept.numBlocks = numTensors(runtime.lossBytes);
   for (OpGraph::Use use : readers)
     kept.ops.push_back(use.op);
   return kept;
@@ -62,12 +95,17 @@ KeptByKernels keptOfLoss(const OpGraph &graph, OpId sum, const Strategy &strateg
 
 } // namespace
 
+int64_t numTensors(double bytesOfNumber) {
+  constexpr double mostBytes = 4;
+  return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(bytesOfNumber / mostBytes)));
+}
+
 std::vector<KeptByKernels> keptByKernels(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model) {
   const Runtime &runtime = model.getPool().runtime;
   std::vector<KeptByKernels> kept;
-  if (runtime.keepsScores())
+  if (runtime.keepsScores() || runtime.attentionKeptBytes > 0 || runtime.rotationKeptBytes > 0)
     kept = keptScores(graph, strategies, model);
-  if (runtime.lossBytes == 0)
+  if (runtime.lossBytes == 0 && runtime.stayingScoreBytes == 0)
     return kept;
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
   for (size_t op = 0; op < graph.ops.size(); ++op)

@@ -10,9 +10,11 @@ namespace apc {
 
 /// Bytes that kernels keep from one op to another beside the values of the graph.
 struct KeptByKernels {
-  ValueId value;         ///< what it is kept with: of the same micro-batch
-  std::vector<OpId> ops; ///< from the first of them that runs to the last
-  int64_t bytes = 0;     ///< on one device
+  ValueId value;            ///< what it is kept with: of the same micro-batch
+  std::vector<OpId> ops;    ///< from the first of them that runs to the last
+  int64_t bytes = 0;        ///< on one device
+  int64_t numBlocks = 1;    ///< tensors that hold them, but for two of `stayingBytes`
+  int64_t stayingBytes = 0; ///< one of each micro-batch, which stays until the second from there makes its own
 };
 
 /// The scores of attentions in parts until the gradients of the attention. An attention that is computed again keeps
@@ -27,6 +29,9 @@ int64_t keptBesideResult(const OpGraph &graph, OpId op, const Strategy &strategy
 
 /// While an attention in parts or its gradient runs, more than what is kept.
 int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model);
+
+/// Tensors that hold so many bytes for each number: of 4 bytes or fewer each. 8: two.
+int64_t numTensors(double bytesOfNumber);
 
 /// Bytes of a value on a device: of sums of gradients over micro-batches as the runtime adds them up, else its own.
 int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &sharding, const CostModel &model);

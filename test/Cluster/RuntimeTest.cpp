@@ -29,8 +29,9 @@ TEST_CASE("figures of runtimes are read with their sources") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "own", "fuses_attention": false,
       "score_forward_bytes": {"value": 9, "source": "counted"}, "dispatch_seconds": 4e-5,
       "normalization_kernels": 8, "score_kept_bytes": 6, "score_work_bytes": 8, "loss_bytes": 12, "fuses_loss": true,
+      "attention_kept_bytes": 4, "staying_score_bytes": 2, "batched_attention_kept_bytes": 6, "rotation_kept_bytes": 8,
       "overwrites_scores": true, "keeps_gradients": true, "exchanges_gradients_together": true,
-      "normalization_kept_bytes": 2, "allocator_share": 0.85, "gradient_sum_bytes": 2,
+      "normalization_kept_bytes": 2, "allocator_share": 0.85, "caches_blocks": true, "gradient_sum_bytes": 2,
       "gradient_exchange_bytes": 8, "recomputes_logits": true, "recomputes_last_products": true,
       "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
                                                 "own.json"));
@@ -41,12 +42,17 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.scoreKeptBytes == 6);
   CHECK(runtime.scoreWorkBytes == 8);
   CHECK(runtime.lossBytes == 12);
+  CHECK(runtime.attentionKeptBytes == 4);
+  CHECK(runtime.stayingScoreBytes == 2);
+  CHECK(runtime.batchedKeptBytes == 6);
+  CHECK(runtime.rotationKeptBytes == 8);
   CHECK(runtime.fusesLoss);
   CHECK(runtime.overwritesScores);
   CHECK(runtime.keepsGradients);
   CHECK(runtime.exchangesGradientsTogether);
   CHECK(runtime.normalizationKeptBytes == 2);
   CHECK(runtime.allocatorShare == 0.85);
+  CHECK(runtime.cachesBlocks);
   CHECK(runtime.gradientSumBytes == 2);
   CHECK(runtime.gradientExchangeBytes == 8);
   CHECK(runtime.recomputesLogits);

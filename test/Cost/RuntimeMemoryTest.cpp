@@ -120,6 +120,45 @@ TEST_CASE("an attention in parts keeps its scores for its gradients") {
   CHECK(kept[MemoryCategory::Workspace] - none[MemoryCategory::Workspace] == 8 * numScores);
   runtime.fusesAttention = true;
   CHECK(attentionStep(1).memory(runtime) == attentionStep(1).memory(Runtime()));
+  runtime.attentionKeptBytes = 4; // for each element of its result of 2 bytes
+  MemoryTable beside = attentionStep(1).memory(runtime), fused = attentionStep(1).memory(Runtime());
+  CHECK(beside[MemoryCategory::Activations] - fused[MemoryCategory::Activations] == 4 * 8 * 1024 * 64);
+  runtime.rotationKeptBytes = 8; // for each position and element of one head
+  CHECK((attentionStep(1).memory(runtime).total() - beside.total()) == 8 * 1024 * 64);
+}
+
+TEST_CASE("an attention of several sequences keeps bytes of its own") {
+  auto keptOf = [](int64_t sequences) {
+    auto rule = [&](int operands, bool hasResult) {
+      FactorRuleBuilder builder;
+      FactorId b = builder.addFactor("b", sequences), head = builder.addFactor("kv", 8);
+      FactorId queries = builder.addFactor("s", 1024), size = builder.addWhole("d", 64);
+      for (int operand = 0; operand < operands; ++operand)
+        builder.addOperand({{b}, {head}, {queries}, {size}}, 16);
+      if (hasResult)
+        builder.addResult({{b}, {head}, {queries}, {size}}, 16);
+      if (operands >= 3)
+        builder.setAttention({64, 1024, /*causal=*/false, /*masked=*/false, {queries}});
+      builder.setFlopsPerPoint(operands > 3 ? 2.5 / 3 * 4 * 1024 : 4 * 1024);
+      if (operands > 3)
+        builder.addLinear({3});
+      return builder.take();
+    };
+    const TensorShape shape{{sequences, 8, 1024, 64}, 16};
+    Step step;
+    std::vector<ValueId> read;
+    for (int source = 0; source < 3; ++source)
+      read.push_back(step.add(rule(0, true), {}, shape));
+    read.push_back(step.add(rule(3, true), read, shape));
+    ValueId gradient = step.add(rule(4, true), read, shape);
+    step.add(rule(1, false), {gradient}, shape);
+    Runtime runtime;
+    runtime.attentionKeptBytes = 4;
+    runtime.batchedKeptBytes = 6;
+    return step.memory(runtime).total() - step.memory(Runtime()).total();
+  };
+  CHECK(keptOf(1) == 4 * 8 * 1024 * 64);
+  CHECK(keptOf(2) == 2 * 6 * 8 * 1024 * 64);
 }
 
 TEST_CASE("an attention that is computed again keeps its scores from then on, whatever gradient comes first") {
@@ -155,6 +194,9 @@ TEST_CASE("a loss holds bytes for each score beside the program, and one that is
   CHECK(plain == 10 * mebi + 4096); // scores, copy, gradient, sums
   Runtime runtime;
   runtime.lossBytes = 8;
+  CHECK(step.memory(runtime)[MemoryCategory::Activations] == plain + 8 * mebi);
+  runtime.lossBytes = 4;
+  runtime.stayingScoreBytes = 2; // of this micro-batch and the one before
   CHECK(step.memory(runtime)[MemoryCategory::Activations] == plain + 8 * mebi);
   Runtime overwriting;
   overwriting.overwritesScores = true;
@@ -207,6 +249,17 @@ TEST_CASE("activations fill a share of what is taken for them") {
   CHECK(taken[MemoryCategory::Activations] == 2 * mebi);
   CHECK(taken[MemoryCategory::Runtime] == 2 * mebi);
   CHECK(taken.total() == step.memory(Runtime()).total() + 2 * mebi);
+}
+
+TEST_CASE("blocks that are cached are more than what is alive") {
+  Step step;
+  ValueId x = step.add(rows({16}), {}, narrow);
+  step.add(rows({16, 0}), {x}, narrow);
+  Runtime runtime;
+  runtime.cachesBlocks = true;
+  MemoryTable taken = step.memory(runtime);
+  CHECK(taken[MemoryCategory::Activations] == 2 * mebi);
+  CHECK(taken.total() == 20 * mebi); // a segment
 }
 
 TEST_CASE("a normalisation op by op keeps its rows beside what it makes") {

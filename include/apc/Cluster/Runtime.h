@@ -31,9 +31,14 @@ struct Runtime {
   double lossPasses = 1;           ///< the same of a loss over classes and its gradient
   bool fusesLoss = false;          ///< makes no wider copy of the scores of classes, and their gradient in their place
   bool overwritesScores = false;   ///< the gradient of the scores of a loss is made in their place
+  double attentionKeptBytes = 0;   ///< for each element that an attention of one sequence makes, until its gradients
+  double batchedKeptBytes = 0;     ///< the same of an attention of several sequences
+  double rotationKeptBytes = 0;    ///< for each position and element of one head of an attention, until its gradients
+  double stayingScoreBytes = 0;    ///< for each score of a class, until the second micro-batch from there makes its own
   double lossBytes = 0; ///< held for each score of a class until the gradient is made, beside scores and gradient
   double normalizationKeptBytes = 0; ///< for each element that a normalisation makes, as long as that is needed
   double allocatorShare = 1;         ///< of the memory that is taken for activations, the part that they fill
+  bool cachesBlocks = false;         ///< freed memory stays in blocks, which are cut and joined (`BlockReplay.h`)
   int64_t gradientSumBytes = 0;      ///< of an element of a gradient's sum, for `narrowSums`; 0: as in the program
   int64_t gradientExchangeBytes = 0; ///< of such an element where devices add sums up; 0: as it is held
   int64_t fp16GradientSumBytes = 0;  ///< the same where gradients have the format fp16

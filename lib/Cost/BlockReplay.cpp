@@ -1,4 +1,4 @@
-// PyTorch's caching allocator as of 2023, for one stream: requests of 1 MiB or more; smaller ones have pools apart.
+// PyTorch's caching allocator as of 2023, for one stream, with its pools of small and of large requests.
 #include "BlockReplay.h"
 
 #include <algorithm>
@@ -10,9 +10,10 @@ namespace apc {
 namespace {
 
 constexpr int64_t kib = 1024, mib = 1024 * kib;
-/// c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize, kMinLargeAlloc, kLargeBuffer, kRoundLarge.
-constexpr int64_t granularity = 512, smallBytes = mib, largeBytes = 10 * mib, segmentBytes = 20 * mib,
-                  largeGranularity = 2 * mib;
+/// c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize, kSmallBuffer, kMinLargeAlloc,
+/// kLargeBuffer, kRoundLarge.
+constexpr int64_t granularity = 512, smallBytes = mib, smallSegmentBytes = 2 * mib, largeBytes = 10 * mib,
+                  segmentBytes = 20 * mib, largeGranularity = 2 * mib;
 
 constexpr int64_t roundedUp(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
@@ -25,6 +26,7 @@ public:
   /// None where memory is short.
   std::optional<BlockId> take(int64_t bytes) {
     bytes = roundedUp(bytes, granularity);
+    std::set<std::pair<int64_t, BlockId>> &free = freeOf(bytes <= smallBytes);
     auto found = free.lower_bound({bytes, 0});
     std::optional<BlockId> block = found != free.end() ? std::optional(found->second) : segmentFor(bytes);
     if (block && found != free.end())
@@ -51,10 +53,13 @@ private:
   struct Block {
     int64_t bytes = 0;
     std::optional<BlockId> previous = {}, next = {};
-    bool isFree = false;
+    bool isFree = false, isSmall = false;
   };
 
+  std::set<std::pair<int64_t, BlockId>> &freeOf(bool isSmall) { return isSmall ? freeSmall : freeLarge; }
+
   void setFree(BlockId block, bool isFree) {
+    std::set<std::pair<int64_t, BlockId>> &free = freeOf(blocks[block].isSmall);
     blocks[block].isFree = isFree;
     if (isFree)
       free.insert({blocks[block].bytes, block});
@@ -76,26 +81,34 @@ private:
   }
   void cut(BlockId block, int64_t bytes) {
     int64_t rest = blocks[block].bytes - bytes;
-    if (rest <= smallBytes)
+    const bool isSmall = blocks[block].isSmall;
+    if (isSmall ? rest < granularity : rest <= smallBytes)
       return;
     auto behind = static_cast<BlockId>(blocks.size());
-    blocks.push_back({rest, block, blocks[block].next});
+    blocks.push_back({rest, block, blocks[block].next, /*isFree=*/false, isSmall});
     link(behind, blocks[block].next);
     link(block, behind);
     blocks[block].bytes = bytes;
     setFree(behind, true);
   }
   std::optional<BlockId> segmentFor(int64_t bytes) {
-    int64_t segment = bytes < largeBytes ? segmentBytes : roundedUp(bytes, largeGranularity);
+    const bool isSmall = bytes <= smallBytes;
+    int64_t segment = isSmall              ? smallSegmentBytes
+                      : bytes < largeBytes ? segmentBytes
+                                           : roundedUp(bytes, largeGranularity);
     if (reservedBytes + segment > limit)
       giveSegmentsBack();
     if (reservedBytes + segment > limit)
       return std::nullopt;
     reservedBytes += segment;
-    blocks.push_back({segment});
+    blocks.push_back({segment, {}, {}, /*isFree=*/false, isSmall});
     return static_cast<BlockId>(blocks.size() - 1);
   }
   void giveSegmentsBack() {
+    giveSegmentsBack(freeLarge);
+    giveSegmentsBack(freeSmall);
+  }
+  void giveSegmentsBack(std::set<std::pair<int64_t, BlockId>> &free) {
     for (auto each = free.begin(); each != free.end();) {
       const Block &block = blocks[each->second];
       bool isWhole = !block.previous && !block.next;
@@ -106,7 +119,7 @@ private:
 
   int64_t limit, reservedBytes = 0;
   std::vector<Block> blocks;
-  std::set<std::pair<int64_t, BlockId>> free;
+  std::set<std::pair<int64_t, BlockId>> freeSmall, freeLarge;
 };
 
 /// A request, or the return of one; by its number among all requests.
@@ -136,7 +149,7 @@ public:
         slots(static_cast<size_t>(program.others) + 1), requests(program.uses.size()) {
     for (size_t use = 0; use < program.uses.size(); ++use) {
       const BlockUse &own = program.uses[use];
-      if (own.bytes < smallBytes)
+      if (own.bytes <= 0)
         continue;
       requests[use].resize(own.staysFor > 0 ? own.staysFor : slots);
       takes[own.begin].push_back(use);
@@ -157,7 +170,7 @@ public:
 private:
   void takeAll(const std::vector<int64_t> &sizes) {
     for (int64_t bytes : sizes)
-      if (bytes >= smallBytes)
+      if (bytes > 0)
         step.take(bytes);
   }
   /// Micro-batches of a step that are replayed.

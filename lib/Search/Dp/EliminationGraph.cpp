@@ -44,7 +44,7 @@ EliminationGraph::EliminationGraph(const ReducedProblem &reduced, ProductStore &
     }
     potentials.push_back({leaf.table, {leaf.scope.begin(), leaf.scope.end()}, std::nullopt});
   }
-  for (std::vector<uint32_t> &list : adjacent) {
+  for (llvm::SmallVector<uint32_t, 6> &list : adjacent) {
     llvm::sort(list);
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
@@ -114,10 +114,10 @@ Bucket EliminationGraph::bucketOf(uint32_t node) const { return bucketOver(node,
 
 /// All potentials of the node in one part if the table stays within bounds; otherwise each potential, widest first,
 /// joins the first part that stays small with it.
-std::vector<llvm::SmallVector<uint32_t, 4>> EliminationGraph::parts(uint32_t node) const {
-  std::vector<llvm::SmallVector<uint32_t, 4>> result;
+llvm::SmallVector<llvm::SmallVector<uint32_t, 6>, 1> EliminationGraph::parts(uint32_t node) const {
+  llvm::SmallVector<llvm::SmallVector<uint32_t, 6>, 1> result;
   if (cellsOf(node) <= largestTable) {
-    result.emplace_back(potentialsOf[node].begin(), potentialsOf[node].end());
+    result.push_back(potentialsOf[node]);
     return result;
   }
   llvm::SmallVector<uint32_t, 6> widestFirst = potentialsOf[node];
@@ -125,7 +125,7 @@ std::vector<llvm::SmallVector<uint32_t, 4>> EliminationGraph::parts(uint32_t nod
                     [&](uint32_t a, uint32_t b) { return potentials[a].scope.size() > potentials[b].scope.size(); });
   for (uint32_t potential : widestFirst) {
     bool placed = false;
-    for (llvm::SmallVector<uint32_t, 4> &part : result) {
+    for (llvm::SmallVector<uint32_t, 6> &part : result) {
       part.push_back(potential);
       placed = bucketOver(node, part, false).product.cells() <= largestTable;
       if (placed)
@@ -177,7 +177,7 @@ std::vector<uint32_t> EliminationGraph::connect(uint32_t node, llvm::ArrayRef<ui
 }
 
 std::vector<uint32_t> EliminationGraph::eliminate(uint32_t node) {
-  std::vector<llvm::SmallVector<uint32_t, 4>> bucketParts = parts(node);
+  llvm::SmallVector<llvm::SmallVector<uint32_t, 6>, 1> bucketParts = parts(node);
   relaxed |= bucketParts.size() > 1;
   std::vector<uint32_t> touched(adjacent[node].begin(), adjacent[node].end());
   for (uint32_t neighbour : adjacent[node])
@@ -188,7 +188,8 @@ std::vector<uint32_t> EliminationGraph::eliminate(uint32_t node) {
     Bucket bucket = bucketOver(node, part, index == 0);
     llvm::SmallVector<uint32_t, 4> clique = bucket.neighbours;
     makeStep(node, std::move(bucket));
-    llvm::append_range(touched, connect(node, clique));
+    if (clique.size() > 1)
+      llvm::append_range(touched, connect(node, clique));
   }
   potentialsOf[node].clear();
   adjacent[node].clear();

@@ -51,7 +51,7 @@ private:
   };
 
   Bucket bucketOver(uint32_t node, llvm::ArrayRef<uint32_t> members, bool withUnary) const;
-  std::vector<llvm::SmallVector<uint32_t, 4>> parts(uint32_t node) const;
+  llvm::SmallVector<llvm::SmallVector<uint32_t, 6>, 1> parts(uint32_t node) const;
   void makeStep(uint32_t node, Bucket bucket);
   std::vector<uint32_t> connect(uint32_t node, llvm::ArrayRef<uint32_t> clique);
   bool areAdjacent(uint32_t a, uint32_t b) const;
@@ -61,7 +61,7 @@ private:
   uint64_t largestTable; ///< in cells
   std::vector<OpenPotential> potentials;
   std::vector<llvm::SmallVector<uint32_t, 6>> potentialsOf;
-  std::vector<std::vector<uint32_t>> adjacent;
+  std::vector<llvm::SmallVector<uint32_t, 6>> adjacent;
   std::vector<bool> alive;
   size_t aliveCount;
   std::vector<EliminationStep> madeSteps;

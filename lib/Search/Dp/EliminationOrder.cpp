@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
+#include <queue>
 #include <set>
 
 namespace apc::dp {
@@ -17,22 +18,22 @@ namespace {
 /// Eliminates all remaining nodes by least fill.
 void finishByMinFill(EliminationGraph &graph, size_t numNodes) {
   using Priority = std::tuple<uint64_t, double, uint32_t>;
-  std::set<Priority> queue;
-  std::vector<Priority> current(numNodes);
-  auto enqueue = [&](uint32_t node) {
-    current[node] = {graph.fillOf(node), graph.workOf(node), node};
-    queue.insert(current[node]);
-  };
+  std::vector<Priority> current(numNodes), first;
+  auto priorityOf = [&](uint32_t node) { return Priority(graph.fillOf(node), graph.workOf(node), node); };
   for (uint32_t node = 0; node < numNodes; ++node)
     if (graph.isAlive(node))
-      enqueue(node);
+      first.push_back(current[node] = priorityOf(node));
+  // Nodes stay in the queue with priorities that they no longer have.
+  std::priority_queue<Priority, std::vector<Priority>, std::greater<>> queue(std::greater<>(), std::move(first));
   while (!queue.empty()) {
-    uint32_t node = std::get<2>(*queue.begin());
-    queue.erase(queue.begin());
-    for (uint32_t touched : graph.eliminate(node)) {
-      queue.erase(current[touched]);
-      enqueue(touched);
-    }
+    Priority next = queue.top();
+    queue.pop();
+    uint32_t node = std::get<2>(next);
+    if (!graph.isAlive(node) || next != current[node])
+      continue;
+    for (uint32_t touched : graph.eliminate(node))
+      if (Priority own = priorityOf(touched); own != current[touched])
+        queue.push(current[touched] = own);
   }
 }
 
@@ -46,8 +47,8 @@ public:
   }
 
   /// Eliminates the nodes of the best group that are not neighbours of each other, in ascending order (every other one
-  /// of a chain). False when no group has two such nodes.
-  bool runOne() {
+  /// of a chain). Returns how many neighbours each has; none when no group has two such nodes.
+  std::optional<size_t> runOne() {
     const std::set<uint32_t> *best = nullptr;
     std::pair<size_t, double> bestScore;
     for (const auto &[product, members] : groups) {
@@ -61,9 +62,9 @@ public:
       }
     }
     if (!best)
-      return false;
+      return std::nullopt;
     eliminateIndependent(std::vector<uint32_t>(best->begin(), best->end()));
-    return true;
+    return bestScore.first;
   }
 
 private:
@@ -163,13 +164,17 @@ EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t large
   constexpr double shrinkBetweenTrials = 0.8;
   double lastTried = static_cast<double>(graph.numAlive());
   SharedRounds rounds(graph, store, numNodes, largestTable);
-  while (rounds.runOne()) {
+  bool isNew = false; // nodes without neighbours change nothing for others: a trial without them is the one before
+  while (std::optional<size_t> numNeighbours = rounds.runOne()) {
+    isNew |= *numNeighbours > 0;
     if (static_cast<double>(graph.numAlive()) > shrinkBetweenTrials * lastTried)
       continue;
     lastTried = static_cast<double>(graph.numAlive());
-    tryFinishing();
+    if (std::exchange(isNew, false))
+      tryFinishing();
   }
-  tryFinishing();
+  if (isNew)
+    tryFinishing();
   return std::move(*best);
 }
 

@@ -7,6 +7,7 @@
 #include "apc/Support/Interner.h"
 #include "apc/Support/Parallel.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -54,20 +55,22 @@ public:
   std::optional<Impossible> run() {
     if (numThreads > 1)
       makePairs();
-    for (bool changed = true; changed;) {
-      changed = false;
-      std::vector<NodeClass> classes;
-      for (size_t node = 0; node < setOf.size(); ++node)
-        classes.push_back(classOf(node));
-      pruneNew(classes);
-      for (size_t node = 0; node < setOf.size(); ++node) {
-        uint32_t next = pruned.at(classes[node]);
+    classes.resize(setOf.size());
+    std::vector<uint32_t> open(setOf.size());
+    std::iota(open.begin(), open.end(), 0);
+    while (!open.empty()) {
+      pruneNew(open);
+      std::vector<uint32_t> changed;
+      for (uint32_t node : open) {
+        uint32_t next = classes[node]->second;
         if (sets[next].empty())
           return Impossible{"no strategy of node '" + problem.nodes[node].name +
                             "' is a possible pair with a strategy of each of its neighbours"};
-        changed |= next != setOf[node];
+        if (next != setOf[node])
+          changed.push_back(node);
         setOf[node] = next;
       }
+      open = withNeighbours(changed);
     }
     return std::nullopt;
   }
@@ -75,11 +78,26 @@ public:
   Survivors take() { return {sets.take(), std::move(setOf)}; }
 
 private:
+  /// In ascending order, each once: the nodes whose classes change when \p nodes do.
+  std::vector<uint32_t> withNeighbours(llvm::ArrayRef<uint32_t> nodes) const {
+    std::vector<bool> isMet(setOf.size(), false);
+    for (uint32_t node : nodes) {
+      isMet[node] = true;
+      for (const Incidence &end : incidences[node])
+        isMet[end.other] = true;
+    }
+    std::vector<uint32_t> all;
+    for (uint32_t node = 0; node < isMet.size(); ++node)
+      if (isMet[node])
+        all.push_back(node);
+    return all;
+  }
+
   NodeClass classOf(size_t node) {
     NodeClass result{problem.nodes[node].table.value, setOf[node], {}};
     for (const Incidence &end : incidences[node]) {
       uint32_t table = end.tableId.value;
-      result.roles.push_back({table, end.isProducer, columnsOf({table, end.isProducer, setOf[end.other]})});
+      result.roles.push_back({table, end.isProducer, columnsOf(table, end.isProducer, setOf[end.other])});
     }
     llvm::sort(result.roles);
     result.roles.erase(std::unique(result.roles.begin(), result.roles.end()), result.roles.end());
@@ -142,11 +160,10 @@ private:
   }
 
   /// The set of kinds of columns that a neighbour with a set of strategies still has.
-  uint32_t columnsOf(const std::tuple<uint32_t, bool, uint32_t> &tableSideAndSet) {
-    auto [entry, isNew] = columnsOfSet.try_emplace(tableSideAndSet, 0);
+  uint32_t columnsOf(uint32_t table, bool isProducer, uint32_t set) {
+    auto [entry, isNew] = columnsOfSet.try_emplace({2 * table + isProducer, set}, 0);
     if (!isNew)
       return entry->second;
-    auto [table, isProducer, set] = tableSideAndSet;
     const PairsByKind &kinds = pairs(table, isProducer);
     std::vector<bool> isKept(kinds.numColumns, false);
     for (uint32_t strategy : sets[set])
@@ -171,12 +188,16 @@ private:
     });
   }
 
-  /// Prunes the classes that are not known yet, as many side by side as their views may take memory.
-  void pruneNew(llvm::ArrayRef<NodeClass> classes) {
+  /// Sets the classes of \p nodes, and prunes those that are not known yet, as many side by side as their views may
+  /// take memory.
+  void pruneNew(llvm::ArrayRef<uint32_t> nodes) {
     std::vector<const NodeClass *> open;
-    for (const NodeClass &nodeClass : classes)
-      if (auto [entry, isNew] = pruned.try_emplace(nodeClass, 0); isNew)
+    for (uint32_t node : nodes) {
+      auto [entry, isNew] = pruned.try_emplace(classOf(node), 0);
+      classes[node] = entry;
+      if (isNew)
         open.push_back(&entry->first);
+    }
     for (llvm::ArrayRef<const NodeClass *> rest = open; !rest.empty();) {
       size_t count = makeViews(rest);
       std::vector<StrategySet> kept(count);
@@ -321,10 +342,11 @@ private:
   Interner<StrategySet> columnSets; ///< of kinds of columns
   /// The strategies that each class keeps; a class that did not change is not pruned again.
   std::map<NodeClass, uint32_t> pruned;
-  std::vector<StrategySet> sides;                  ///< 2 * table + isProducer: those of the start
-  std::vector<std::optional<PairsByKind>> pairsOf; ///< 2 * table + isProducer; made on demand
-  std::map<std::tuple<uint32_t, bool, uint32_t>, uint32_t> columnsOfSet;
-  std::map<Role, std::optional<PairView>> views; ///< a cache of limited size
+  std::vector<std::map<NodeClass, uint32_t>::const_iterator> classes;   ///< by node, in `pruned`
+  std::vector<StrategySet> sides;                                       ///< 2 * table + isProducer: those of the start
+  std::vector<std::optional<PairsByKind>> pairsOf;                      ///< 2 * table + isProducer; made on demand
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> columnsOfSet; ///< by side and set
+  std::map<Role, std::optional<PairView>> views;                        ///< a cache of limited size
   size_t viewBytes = 0;
 };
 

@@ -13,11 +13,15 @@ bool OpCosts::producesResident(const GraphOp &op) const {
 }
 
 OpStorage OpCosts::storageOf(const GraphOp &op) const {
-  std::map<ValueId, unsigned> numbers;
+  llvm::SmallVector<ValueId, 8> met; // by number
   auto numberOf = [&](std::optional<ValueId> value) -> std::optional<unsigned> {
     if (!value || traitsOf(graph.value(storages[value->index()]).role).staysForStep)
       return std::nullopt;
-    return numbers.try_emplace(storages[value->index()], static_cast<unsigned>(numbers.size())).first->second;
+    auto *known = llvm::find(met, storages[value->index()]);
+    auto number = static_cast<unsigned>(known - met.begin());
+    if (number == met.size())
+      met.push_back(storages[value->index()]);
+    return number;
   };
   OpStorage storage;
   llvm::transform(op.operands, std::back_inserter(storage.operands), numberOf);

@@ -3,6 +3,9 @@
 
 #include "Moments.h"
 
+#include "llvm/ADT/SmallVector.h"
+
+#include <compare>
 #include <string>
 
 namespace apc {
@@ -10,9 +13,10 @@ namespace apc {
 /// The storages of what an op reads and makes, numbered as they are met; none for what is absent, and for what lies in
 /// a parameter. x * x reads {0, 0} and makes {1}.
 struct OpStorage {
-  std::vector<std::optional<unsigned>> operands, results;
+  llvm::SmallVector<std::optional<unsigned>, 4> operands, results;
 
-  friend auto operator<=>(const OpStorage &, const OpStorage &) = default;
+  friend bool operator==(const OpStorage &, const OpStorage &) = default;
+  friend std::strong_ordering operator<=>(const OpStorage &, const OpStorage &) = default;
 };
 
 /// Everything that the costs of an op in its node depend on.
@@ -22,16 +26,17 @@ struct OpKey {
   bool staysForStep; ///< makes a parameter or a state of the optimizer
   bool atLoad;
   OpStorage storage;
-  std::vector<Hold> held = {}; ///< by result, then by operand: its storage
-  bool isBeside = true;        ///< what it reads and makes counts beside what is held
+  llvm::SmallVector<Hold, 8> held = {}; ///< by result, then by operand: its storage
+  bool isBeside = true;                 ///< what it reads and makes counts beside what is held
   std::vector<std::string> leadingFactors = {};
-  std::vector<bool> replaces = {}; ///< by result: it takes the place of a parameter or state
-  int64_t repeats = 1;             ///< in one step
-  std::vector<bool> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
-  std::vector<int64_t> times = {}; ///< by result, then by operand: how often it is held
+  llvm::SmallVector<bool, 4> replaces = {}; ///< by result: it takes the place of a parameter or state
+  int64_t repeats = 1;                      ///< in one step
+  llvm::SmallVector<bool, 8> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
+  llvm::SmallVector<int64_t, 6> times = {}; ///< by result, then by operand: how often it is held
   KernelShare kernel = {};
 
-  friend auto operator<=>(const OpKey &, const OpKey &) = default;
+  friend bool operator==(const OpKey &, const OpKey &) = default;
+  friend std::strong_ordering operator<=>(const OpKey &, const OpKey &) = default;
 };
 
 /// Costs of the ops of one graph on one mesh.

@@ -9,6 +9,9 @@
 
 #include "apc/Schedule/ScheduleStep.h"
 #include "apc/Sharding/RedistributionSeconds.h"
+#include "apc/Support/Interner.h"
+
+#include "llvm/ADT/DenseMap.h"
 
 #include <deque>
 #include <map>
@@ -67,31 +70,33 @@ private:
   std::optional<WaySeconds> waySeconds(NodeId node, const Choice &choice, llvm::ArrayRef<InnerUse> way);
   /// The seconds of a value of this group, or that moves alone.
   RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
-  Side givenBy(const GraphValue &value) const;
-  Side wantedBy(OpGraph::Use use) const;
-  llvm::ArrayRef<Sharding> column(const Side &side) { return columns.at(side); }
+  /// Sides by their numbers (`sides`).
+  uint32_t givenBy(ValueId value) const { return given[value.index()]; }
+  uint32_t wantedBy(OpGraph::Use use) const { return wanted[use.op.index()][use.operand]; }
+  llvm::ArrayRef<Sharding> column(uint32_t side) const { return columns[side]; }
+  Side sideOf(OpGraph::Use use) const;
+  uint32_t addSide(Side side, OpId op);
   void fillColumns();
-  bool mayPay(const GraphValue &value, OpGraph::Use use);
+  bool mayPay(ValueId value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
-  void fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies, NodeTable &table,
-               std::vector<Choice> &choices);
+  void fillHub(const TensorShape &shape, llvm::ArrayRef<uint32_t> sides, bool isAgain, int64_t numCopies,
+               NodeTable &table, std::vector<Choice> &choices);
   void placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTables);
   void addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, std::optional<NodeId> hub,
                 std::optional<NodeTableId> hubTable);
-  std::vector<bool> readAlike(const Side &wanted);
-  std::vector<double> innerSeconds(ValueId id, NodeId from, const Side &given, int64_t repeats);
-  int64_t timesOf(const Side &wanted, size_t choice) const;
+  std::vector<bool> readAlike(uint32_t wanted) const;
+  std::vector<double> innerSeconds(ValueId id, NodeId from, uint32_t given, int64_t repeats);
+  int64_t timesOf(uint32_t wanted, size_t choice) const;
   /// `use` is the user at the end of the edge, none for a hub.
-  void addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
-               Exposure exposure, std::optional<OpGraph::Use> use = {});
-  std::optional<OpGraph::Use> firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
-                                           int64_t repeats);
+  void addEdge(ValueId id, NodeId from, uint32_t given, NodeId to, uint32_t wanted, int64_t repeats, Exposure exposure,
+               std::optional<OpGraph::Use> use = {});
+  std::optional<OpGraph::Use> firstWaiting(ValueId value, llvm::ArrayRef<OpGraph::Use> users, int64_t repeats);
   /// For an exposed use of a value that comes by way of a hub which others read later.
-  void addExposedWay(OpGraph::Use use, ValueId id, const Side &given, Exposure ofHub);
+  void addExposedWay(OpGraph::Use use, ValueId id, uint32_t given, Exposure ofHub);
   /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
   /// nothing.
-  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
+  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
                                    RedistributionSeconds::Row seconds);
 
   const OpGraph &graph;
@@ -111,13 +116,16 @@ private:
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<std::pair<std::vector<TiedKey>, std::vector<bool>>, std::vector<Choice>> choices;
   std::map<NodeKey, NodeTableId> nodeTables;
+  Interner<Side> sides;
+  std::vector<std::vector<Sharding>> columns;         ///< by side, by choice
+  std::vector<uint32_t> given;                        ///< by value: its side at its producer
+  std::vector<llvm::SmallVector<uint32_t, 4>> wanted; ///< by op and operand
   /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
-  std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
-  std::map<std::tuple<Side, Side, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
-  std::map<std::pair<Side, Side>, bool> paid; ///< may the redistribution between two sides take time?
+  std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
+  std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, bool> paid; ///< may the redistribution between two sides take time?
   /// By what is given, what is wanted, whether it may come again, and the number of copies that count.
-  std::map<std::tuple<std::vector<Side>, bool, int64_t>, NodeTableId> hubTables;
-  std::map<Side, std::vector<Sharding>> columns; ///< by choice
+  std::map<std::tuple<std::vector<uint32_t>, bool, int64_t>, NodeTableId> hubTables;
   const Fusion &fusion;
   FusedCosts fused;
   RedistributionSeconds alone;

@@ -17,11 +17,7 @@ static std::optional<double> without(double shared, std::optional<double> second
   return seconds ? std::optional(std::max(0.0, *seconds - shared)) : std::nullopt;
 }
 
-Side ProblemBuilder::givenBy(const GraphValue &value) const {
-  return {tableOf[value.producer.index()], positions[value.producer.index()], true, value.resultIndex};
-}
-
-Side ProblemBuilder::wantedBy(OpGraph::Use use) const {
+Side ProblemBuilder::sideOf(OpGraph::Use use) const {
   Side side{tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
   llvm::ArrayRef<std::optional<ValueId>> operands = graph.op(use.op).operands;
   for (unsigned operand = 0; operand < use.operand; ++operand)
@@ -30,37 +26,49 @@ Side ProblemBuilder::wantedBy(OpGraph::Use use) const {
   return side;
 }
 
+/// Of an operand or result of \p op.
+uint32_t ProblemBuilder::addSide(Side side, OpId op) {
+  uint32_t id = sides.idOf(std::move(side));
+  if (id < columns.size())
+    return id;
+  const Side &own = sides[id];
+  const FactorRule &rule = graph.ruleOf(op);
+  llvm::ArrayRef<Choice> choices = planning.choices[own.table.index()];
+  std::vector<Sharding> &shardings = columns.emplace_back();
+  shardings.reserve(choices.size());
+  for (const Choice &choice : choices) {
+    const Strategy &strategy = choice.strategies[own.position];
+    shardings.push_back(own.isResult ? resultSharding(rule, strategy, own.index)
+                                     : operandSharding(rule, strategy, own.index));
+  }
+  return id;
+}
+
 /// The shardings of all operands and results of ops.
 void ProblemBuilder::fillColumns() {
-  auto fill = [&](const Side &side, OpId op) {
-    auto [entry, isNew] = columns.try_emplace(side);
-    if (!isNew)
-      return;
-    const FactorRule &rule = graph.ruleOf(op);
-    for (const Choice &choice : planning.choices[side.table.index()]) {
-      const Strategy &strategy = choice.strategies[side.position];
-      entry->second.push_back(side.isResult ? resultSharding(rule, strategy, side.index)
-                                            : operandSharding(rule, strategy, side.index));
-    }
-  };
+  wanted.resize(graph.ops.size());
+  for (auto [op, own] : llvm::zip_equal(graph.ops, wanted))
+    own.resize(op.operands.size());
   for (auto [index, value] : llvm::enumerate(graph.values)) {
-    fill(givenBy(value), value.producer);
+    OpId producer = value.producer;
+    given.push_back(
+        addSide({tableOf[producer.index()], positions[producer.index()], true, value.resultIndex}, producer));
     for (OpGraph::Use use : uses[index])
-      fill(wantedBy(use), use.op);
+      wanted[use.op.index()][use.operand] = addSide(sideOf(use), use.op);
   }
 }
 
 /// May the way from the producer to a user take time?
-bool ProblemBuilder::mayPay(const GraphValue &value, OpGraph::Use use) {
-  Side given = givenBy(value), wanted = wantedBy(use);
-  auto [entry, isNew] = paid.try_emplace({given, wanted}, false);
+bool ProblemBuilder::mayPay(ValueId value, OpGraph::Use use) {
+  uint32_t from = givenBy(value), to = wantedBy(use);
+  auto [entry, isNew] = paid.try_emplace({from, to}, false);
   if (!isNew)
     return entry->second;
   // Mostly the last row says so: a tensor that is cut over all axes.
-  llvm::ArrayRef<Sharding> sources = column(given);
+  llvm::ArrayRef<Sharding> sources = column(from);
   for (llvm::ArrayRef<Sharding> some : {sources.take_back(1), sources.drop_back(1)})
     if (!entry->second)
-      alone.between(value.shape, some, column(wanted), [&](size_t, RedistributionSeconds::Row seconds) {
+      alone.between(graph.value(value).shape, some, column(to), [&](size_t, RedistributionSeconds::Row seconds) {
         entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });
       });
   return entry->second;
@@ -78,13 +86,13 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
   const GraphValue &value = graph.value(id);
-  if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(value, use); }) < 2)
+  if (llvm::count_if(users, [&](OpGraph::Use use) { return mayPay(id, use); }) < 2)
     return std::nullopt;
-  std::set<Side> wanted;
+  std::vector<uint32_t> key{givenBy(id)};
   for (OpGraph::Use use : users)
-    wanted.insert(wantedBy(use));
-  std::vector<Side> key{givenBy(value)};
-  key.insert(key.end(), wanted.begin(), wanted.end());
+    key.push_back(wantedBy(use));
+  std::sort(key.begin() + 1, key.end(), [&](uint32_t a, uint32_t b) { return a != b && sides[a] < sides[b]; });
+  key.erase(std::unique(key.begin() + 1, key.end()), key.end());
   bool mayComeAgain = passes.mayComeAgain(id, users);
   int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[id.index()], moment, users) : 0;
   auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, numCopies});
@@ -97,7 +105,8 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
   if (!mayComeAgain || copies == WeightCopies::Chosen)
     fillHub(value.shape, key, /*isAgain=*/false, numCopies, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
-  llvm::transform(choices, std::back_inserter(columns[{entry->second}]),
+  sides.idOf({entry->second});
+  llvm::transform(choices, std::back_inserter(columns.emplace_back()),
                   [](const Choice &choice) { return *choice.hub; });
   planning.choices.push_back(std::move(choices));
   planning.rows.emplace_back();
@@ -105,10 +114,10 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
 }
 
 /// Adds a row for each sharding that is given or wanted. \p numCopies wait for the backward pass.
-void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> sides, bool isAgain, int64_t numCopies,
+void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<uint32_t> sides, bool isAgain, int64_t numCopies,
                              NodeTable &table, std::vector<Choice> &choices) {
   std::set<Sharding> met;
-  for (const Side &side : sides)
+  for (uint32_t side : sides)
     for (const Sharding &sharding : column(side)) {
       if (!met.insert(sharding).second)
         continue;
@@ -120,21 +129,21 @@ void ProblemBuilder::fillHub(const TensorShape &shape, llvm::ArrayRef<Side> side
 }
 
 /// By choice: does an earlier operand of the op read the same copy of the value?
-std::vector<bool> ProblemBuilder::readAlike(const Side &wanted) {
+std::vector<bool> ProblemBuilder::readAlike(uint32_t wanted) const {
   std::vector<bool> alike(column(wanted).size(), false);
-  for (unsigned operand : wanted.earlier) {
-    auto before = llvm::find_if(columns, [&](const auto &entry) {
-      const Side &side = entry.first;
-      return side.table == wanted.table && side.position == wanted.position && !side.isResult && side.index == operand;
-    });
+  const Side &own = sides[wanted];
+  for (unsigned operand : own.earlier) {
+    uint32_t before = 0;
+    while (!sides[before].isOperand(own.table, own.position, operand))
+      ++before;
     for (size_t choice = 0; choice < alike.size(); ++choice)
-      alike[choice] = alike[choice] || before->second[choice] == column(wanted)[choice];
+      alike[choice] = alike[choice] || column(before)[choice] == column(wanted)[choice];
   }
   return alike;
 }
 
 /// `repeats` follows from `wanted`.
-std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Sharding &rest, const Side &wanted,
+std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
                                                  RedistributionSeconds::Row seconds) {
   std::vector<bool> allowed(seconds.size(), true);
   if (!storage.concerns(*graph.op(use.op).operands[use.operand]))
@@ -142,30 +151,30 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
   std::optional<OpId> sum = storage.sumReadBy(use.op);
   if (sum && planning.nodeOf(*sum) != planning.nodeOf(use.op))
     sum.reset();
-  llvm::ArrayRef<Choice> choices = planning.choices[wanted.table.index()];
+  llvm::ArrayRef<Choice> choices = planning.choices[sides[wanted].table.index()];
   for (size_t column = 0; column < seconds.size(); ++column) {
     std::optional<Sharding> gradients;
     if (sum)
       gradients = resultSharding(graph.ruleOf(*sum), choices[column].strategies[positions[sum->index()]], 0);
     bool isFree = seconds[column] && *seconds[column] == 0;
-    allowed[column] = storage.allows(use, rest, columns.at(wanted)[column], isFree, gradients ? &*gradients : nullptr);
+    allowed[column] = storage.allows(use, rest, columns[wanted][column], isFree, gradients ? &*gradients : nullptr);
   }
   return allowed;
 }
 
 /// A weight comes to its hub once, or once for each pass.
-int64_t ProblemBuilder::timesOf(const Side &wanted, size_t choice) const {
-  return planning.choices[wanted.table.index()][choice].again ? 2 : 1;
+int64_t ProblemBuilder::timesOf(uint32_t wanted, size_t choice) const {
+  return planning.choices[sides[wanted].table.index()][choice].again ? 2 : 1;
 }
 
 /// By row: the seconds of a value's moves inside the node of its producer, if \p from is that. Users outside, which run
 /// as often, share them: all together take at least as long as the slower of both.
-std::vector<double> ProblemBuilder::innerSeconds(ValueId id, NodeId from, const Side &given, int64_t repeats) {
+std::vector<double> ProblemBuilder::innerSeconds(ValueId id, NodeId from, uint32_t given, int64_t repeats) {
   std::vector<double> seconds(column(given).size(), 0);
   if (from != planning.nodeOf(graph.value(id).producer))
     return seconds;
   std::vector<InnerUse> inner;
-  addInnerUses(from, given.position, given.index, inner);
+  addInnerUses(from, sides[given].position, sides[given].index, inner);
   llvm::erase_if(inner,
                  [&](const InnerUse &use) { return graph.op(planning.opsOf(from)[use.user]).repeats != repeats; });
   for (llvm::ArrayRef<InnerUse> way : waysOf(inner))
@@ -175,7 +184,7 @@ std::vector<double> ProblemBuilder::innerSeconds(ValueId id, NodeId from, const 
   return seconds;
 }
 
-void ProblemBuilder::addEdge(ValueId id, NodeId from, const Side &given, NodeId to, const Side &wanted, int64_t repeats,
+void ProblemBuilder::addEdge(ValueId id, NodeId from, uint32_t given, NodeId to, uint32_t wanted, int64_t repeats,
                              Exposure exposure, std::optional<OpGraph::Use> use) {
   auto [entry, isNew] = pairTables.try_emplace({given, wanted, fusion.group(id), exposure});
   if (isNew) {
@@ -203,7 +212,7 @@ void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, st
                               std::optional<NodeTableId> hubTable) {
   const GraphValue &value = graph.value(id);
   NodeId from = planning.nodeOf(value.producer);
-  Side given = givenBy(value);
+  uint32_t given = givenBy(id), onItsHub = hub ? sides.idOf({*hubTable}) : 0;
   int64_t shared = hub ? graph.op(sharingUses(graph, users).front().op).repeats : 0;
   auto isOnHub = [&](OpGraph::Use use) { return hub && graph.op(use.op).repeats == shared; };
   // The way to the first user is hidden by no more than the ways of all.
@@ -212,20 +221,20 @@ void ProblemBuilder::addEdges(ValueId id, llvm::ArrayRef<OpGraph::Use> users, st
     if (isOnHub(use))
       ofHub = std::max(ofHub, exposureOf(use));
   if (hub)
-    addEdge(id, from, given, *hub, Side{*hubTable}, shared, ofHub);
+    addEdge(id, from, given, *hub, onItsHub, shared, ofHub);
   for (OpGraph::Use use : users) {
     bool onHub = isOnHub(use);
-    addEdge(id, onHub ? *hub : from, onHub ? Side{*hubTable} : given, planning.nodeOf(use.op), wantedBy(use),
+    addEdge(id, onHub ? *hub : from, onHub ? onItsHub : given, planning.nodeOf(use.op), wantedBy(use),
             graph.op(use.op).repeats, onHub ? ofHub : exposureOf(use), use);
   }
-  if (std::optional<OpGraph::Use> waiting = hub ? firstWaiting(value, users, shared) : std::nullopt;
+  if (std::optional<OpGraph::Use> waiting = hub ? firstWaiting(id, users, shared) : std::nullopt;
       waiting && ofHub != Exposure::Exposed)
     addExposedWay(*waiting, id, given, ofHub);
 }
 
 /// The user that is likely to make the device wait for what comes by way of a hub: the first contraction that is
 /// exposed, else the first op. Its way alone counts, for others may share it.
-std::optional<OpGraph::Use> ProblemBuilder::firstWaiting(const GraphValue &value, llvm::ArrayRef<OpGraph::Use> users,
+std::optional<OpGraph::Use> ProblemBuilder::firstWaiting(ValueId value, llvm::ArrayRef<OpGraph::Use> users,
                                                          int64_t repeats) {
   std::optional<OpGraph::Use> first;
   for (OpGraph::Use use : users) {
@@ -239,8 +248,8 @@ std::optional<OpGraph::Use> ProblemBuilder::firstWaiting(const GraphValue &value
   return first;
 }
 
-void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, const Side &given, Exposure ofHub) {
-  Side wanted = wantedBy(use);
+void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, uint32_t given, Exposure ofHub) {
+  uint32_t wanted = wantedBy(use);
   auto [entry, isNew] =
       directTables.try_emplace({given, wanted, fusion.group(id), ofHub}, planning.directTables.size());
   if (isNew) {

@@ -39,6 +39,9 @@ struct Side {
   unsigned index = 0;
   std::vector<unsigned> earlier = {}; ///< operands of the same op that read the same value before this one
 
+  bool isOperand(NodeTableId ofTable, unsigned atPosition, unsigned operand) const {
+    return table == ofTable && position == atPosition && !isResult && index == operand;
+  }
   friend auto operator<=>(const Side &, const Side &) = default;
 };
 

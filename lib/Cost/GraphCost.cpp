@@ -160,15 +160,63 @@ double leastComputeSeconds(const OpGraph &graph, const Pool &pool) {
   return seconds;
 }
 
+namespace {
+
+/// Checks and costs of ops; those that are alike are looked at once.
+class OpsByKind {
+public:
+  OpsByKind(const OpGraph &graph, const CostModel &model) : graph(graph), model(model), kinds(graph.rules.size()) {}
+
+  llvm::Expected<OpCost> costOf(OpId id, const Strategy &strategy) {
+    Kind kind{&graph.op(id), &strategy, readsPass(id), {}};
+    llvm::SmallVector<Kind, 2> &known = kinds[kind.op->rule.index()];
+    if (const Kind *same = llvm::find_if(known, [&](const Kind &own) { return areAlike(own, kind); });
+        same != known.end())
+      return same->cost;
+    if (llvm::Error illegal = check(graph.ruleOf(id), strategy, model.getMesh()))
+      return internalError("op '{0}': {1}", kind.op->name, takeMessage(std::move(illegal)).second);
+    kind.cost = costOfOp(graph, id, strategy, model);
+    return known.emplace_back(std::move(kind)).cost;
+  }
+
+private:
+  struct Kind {
+    const GraphOp *op;
+    const Strategy *strategy;
+    llvm::SmallVector<bool, 8> readsPass; ///< by operand: it is made in a pass of its reader
+    OpCost cost;
+  };
+
+  llvm::SmallVector<bool, 8> readsPass(OpId id) const {
+    llvm::SmallVector<bool, 8> reads;
+    for (std::optional<ValueId> value : graph.op(id).operands)
+      reads.push_back(value && graph.op(graph.value(*value).producer).inPass);
+    return reads;
+  }
+
+  static bool areAlike(const Kind &a, const Kind &b) {
+    return a.op->repeats == b.op->repeats && a.op->format == b.op->format && a.op->atLoad == b.op->atLoad &&
+           a.op->inPass == b.op->inPass && a.op->kernel == b.op->kernel && a.readsPass == b.readsPass &&
+           *a.strategy == *b.strategy;
+  }
+
+  const OpGraph &graph;
+  const CostModel &model;
+  std::vector<llvm::SmallVector<Kind, 2>> kinds; ///< by rule
+};
+
+} // namespace
+
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs, const Fusion &fusion) {
   GraphCost cost;
   cost.ops.reserve(graph.ops.size());
+  OpsByKind kinds(graph, model);
   for (auto [index, strategy] : llvm::enumerate(strategies)) {
-    OpId op(index);
-    if (llvm::Error illegal = check(graph.ruleOf(op), strategy, model.getMesh()))
-      return internalError("op '{0}': {1}", graph.op(op).name, takeMessage(std::move(illegal)).second);
-    cost.ops.push_back(costOfOp(graph, op, strategy, model));
+    llvm::Expected<OpCost> own = kinds.costOf(OpId(index), strategy);
+    if (!own)
+      return own.takeError();
+    cost.ops.push_back(*own);
     cost.computeSeconds += cost.ops.back().seconds();
     cost.flopsPerDevice += cost.ops.back().flops;
   }

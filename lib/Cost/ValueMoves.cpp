@@ -139,6 +139,12 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
                                               const ValueHub *suggested, size_t first) {
   const GraphValue &known = graph.value(value);
   Sharding produced = resultSharding(graph.ruleOf(known.producer), strategyOf(known.producer), known.resultIndex);
+  auto wantsProduced = [&](OpGraph::Use use) {
+    return operandSharding(graph.ruleOf(use.op), strategyOf(use.op), use.operand) == produced;
+  };
+  const bool isOnWay = suggested && suggested->target && !(*suggested->target == produced);
+  if (!isOnWay && llvm::all_of(users, wantsProduced))
+    return std::vector<GraphMove>();
   // Users of every micro-batch share a hub; those that run once share one where there are no others.
   std::vector<OpGraph::Use> often;
   std::map<OpId, std::vector<OpGraph::Use>> once; // an op that reads the value twice reads one copy

@@ -1,6 +1,9 @@
 // A walk over the list that takes an item when its turn has come and nothing holds it up.
 #include "apc/Support/WaitingOrder.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
 #include <queue>
 
 namespace apc {
@@ -50,7 +53,14 @@ private:
 } // namespace
 
 std::vector<size_t> orderWithWaits(llvm::ArrayRef<llvm::SmallVector<size_t, 4>> waitsFor) {
-  return WaitingWalk(waitsFor).run();
+  auto isInOrder = [&](const auto &entry) {
+    return llvm::all_of(entry.value(), [&](size_t other) { return other < entry.index(); });
+  };
+  if (!llvm::all_of(llvm::enumerate(waitsFor), isInOrder))
+    return WaitingWalk(waitsFor).run();
+  std::vector<size_t> list(waitsFor.size());
+  std::iota(list.begin(), list.end(), 0);
+  return list;
 }
 
 } // namespace apc

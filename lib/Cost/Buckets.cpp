@@ -134,11 +134,13 @@ void BucketBuilder::add(size_t move, const BucketKey &key) {
 }
 
 std::vector<MoveBucket> BucketBuilder::run() {
-  std::vector<size_t> depth = depths();
   std::vector<std::pair<size_t, size_t>> ready; ///< op, move
   for (auto [index, move] : llvm::enumerate(moves))
     if (groupOf(move))
       ready.emplace_back(readyAt(move), index);
+  if (ready.size() < 2)
+    return {};
+  std::vector<size_t> depth = depths();
   llvm::sort(ready);
   for (auto [op, index] : ready) {
     const GraphMove &move = moves[index];
@@ -194,8 +196,23 @@ void costBucket(const CostModel &model, llvm::MutableArrayRef<GraphMove> moves, 
   }
 }
 
+/// Does every op stand behind those that make what it reads?
+static bool isInOrder(const OpGraph &graph) {
+  return llvm::all_of(llvm::enumerate(graph.ops), [&](const auto &entry) {
+    return llvm::all_of(entry.value().operands, [&](std::optional<ValueId> value) {
+      return !value || graph.value(*value).producer.index() < entry.index();
+    });
+  });
+}
+
 std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> moves,
                                llvm::ArrayRef<MoveBucket> buckets) {
+  std::vector<OpId> order;
+  if (buckets.empty() && isInOrder(graph)) {
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      order.emplace_back(op);
+    return order;
+  }
   std::vector<llvm::SmallVector<size_t, 4>> waits(graph.ops.size());
   for (auto [index, op] : llvm::enumerate(graph.ops))
     for (std::optional<ValueId> value : op.operands)
@@ -211,7 +228,6 @@ std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> m
       for (OpGraph::Use use : moves[move].users)
         llvm::append_range(waits[use.op.index()], makers);
   }
-  std::vector<OpId> order;
   for (size_t op : orderWithWaits(waits))
     order.emplace_back(op);
   return order;

@@ -6,6 +6,8 @@
 
 #include "apc/Support/Saturating.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 using namespace llvm;
 
 namespace apc {
@@ -18,13 +20,13 @@ struct StorageEnds {
 };
 
 /// (op, operand) -> the move whose copy it reads: the last one on its way.
-using MoveOfUse = std::map<std::pair<size_t, unsigned>, size_t>;
+using MoveOfUse = DenseMap<std::pair<uint32_t, uint32_t>, size_t>;
 
 MoveOfUse movesByUse(ArrayRef<GraphMove> moves) {
   MoveOfUse byUse;
   for (size_t move = 0; move < moves.size(); ++move)
     for (OpGraph::Use use : moves[move].users)
-      byUse[{use.op.index(), use.operand}] = move;
+      byUse[{use.op.value, use.operand}] = move;
   return byUse;
 }
 
@@ -62,7 +64,7 @@ std::vector<size_t> Timeline::copyEnds() const {
   std::vector<size_t> ends(moves.size());
   for (size_t move = 0; move < moves.size(); ++move)
     for (OpGraph::Use use : moves[move].users) {
-      size_t last = byUse.at({use.op.index(), use.operand});
+      size_t last = byUse.at({use.op.value, use.operand});
       ends[move] = std::max(ends[move], last == move ? neededBy(use.op) : madeBefore(last));
     }
   return ends;
@@ -77,14 +79,14 @@ StorageEnds Timeline::storageEnds() const {
   for (size_t v = graph.values.size(); v-- > 0;) {
     ends.values[v] = std::max(ends.values[v], at(graph.values[v].producer));
     for (OpGraph::Use use : uses[v]) {
-      auto moved = byUse.find({use.op.index(), use.operand});
+      auto moved = byUse.find({use.op.value, use.operand});
       size_t needed = moved == byUse.end() ? neededBy(use.op) : copiedBefore(moved->second);
       ends.values[v] = std::max(ends.values[v], needed);
     }
     if (!graph.isView(ValueId(v)))
       continue;
     OpId op = graph.values[v].producer;
-    auto moved = byUse.find({op.index(), 0});
+    auto moved = byUse.find({op.value, 0});
     size_t &shared = moved == byUse.end() ? ends.values[graph.op(op).operands[0]->index()] : ends.moves[moved->second];
     shared = std::max(shared, ends.values[v]);
   }

@@ -1,10 +1,10 @@
 // The places of collectives in the program of a training step.
 #include "apc/Cost/GraphCost.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
-#include <set>
 
 namespace apc {
 
@@ -82,13 +82,14 @@ private:
   /// The places behind which the storage of each value is read no more, but for the move that is asked about: by users
   /// that read it as it is, and by moves at their first users.
   void findLastReads() {
-    std::set<std::pair<OpId, unsigned>> moved;
+    llvm::DenseSet<std::pair<uint32_t, uint32_t>> moved; ///< ops and operands
     for (const GraphMove &move : moves)
       for (OpGraph::Use use : move.users)
-        moved.insert({use.op, use.operand});
+        moved.insert({use.op.value, use.operand});
     for (auto [index, op] : llvm::enumerate(graph.ops))
       for (auto [operand, value] : llvm::enumerate(op.operands))
-        if (value && !moved.count({OpId(index), static_cast<unsigned>(operand)}) && !isViewOf(OpId(index), operand))
+        if (value && !moved.contains({OpId(index).value, static_cast<uint32_t>(operand)}) &&
+            !isViewOf(OpId(index), operand))
           read(*value, op.results.empty() ? graph.ops.size() : program.at(OpId(index)) + 1);
     for (const GraphMove &move : moves)
       for (ValueId value : move.source ? std::vector<ValueId>() : move.values)

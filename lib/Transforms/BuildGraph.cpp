@@ -302,12 +302,14 @@ Readers readersOf(mlir::ModuleOp module) {
 /// `graph` with each op that was there before, and is gone, named by the op that now does its work: the first of its
 /// readers, or of theirs, that is left.
 OpGraph withMerged(OpGraph graph, const Readers &before) {
-  std::map<llvm::StringRef, size_t> positions;
+  llvm::DenseMap<llvm::StringRef, size_t> positions;
   for (auto [index, op] : llvm::enumerate(graph.ops))
-    positions.emplace(op.name, index);
+    positions.try_emplace(op.name, index);
+  if (llvm::all_of(before, [&](const auto &entry) { return positions.contains(entry.first); }))
+    return graph;
   std::map<llvm::StringRef, llvm::StringRef> doneBy;
   for (const auto &[name, readers] : llvm::reverse(before)) {
-    if (positions.count(name))
+    if (positions.contains(name))
       doneBy[name] = name;
     else if (auto left = llvm::find_if(readers, [&](const std::string &reader) { return doneBy.count(reader); });
              left != readers.end())

@@ -2,8 +2,8 @@
 #include "apc/Sharding/FactorRule.h"
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace apc {
 
@@ -19,20 +19,15 @@ bool isLeadingName(llvm::StringRef name) {
   return name.size() > 1 && name.front() == 'b' && llvm::all_of(name.drop_front(), llvm::isDigit);
 }
 
+using Words = llvm::SmallVector<llvm::StringRef, 8>;
+
 /// Words of one tensor; parentheses are words of their own: "b (h d)" -> b ( h d ).
-std::vector<std::string> splitWords(llvm::StringRef text) {
-  std::vector<std::string> words;
-  bool inWord = false;
-  for (char c : text) {
-    bool single = c == '(' || c == ')';
-    if (c == ' ' || c == '\t' || c == '\n') {
-      inWord = false;
-      continue;
-    }
-    if (single || !inWord)
-      words.emplace_back();
-    words.back() += c;
-    inWord = !single;
+Words splitWords(llvm::StringRef text) {
+  Words words;
+  while (!(text = text.ltrim(" \t\n")).empty()) {
+    size_t length = std::max<size_t>(1, std::min(text.size(), text.find_first_of(" \t\n()")));
+    words.push_back(text.take_front(length));
+    text = text.drop_front(length);
   }
   return words;
 }
@@ -89,13 +84,13 @@ private:
     return llvm::Error::success();
   }
 
-  llvm::Error parseTensor(llvm::ArrayRef<std::string> words, const Place &place, RuleText::TensorText &tensor) {
+  llvm::Error parseTensor(llvm::ArrayRef<llvm::StringRef> words, const Place &place, RuleText::TensorText &tensor) {
     if (words.size() == 1 && words.front() == "_") {
       tensor.ignored = true;
       return llvm::Error::success();
     }
     bool inside = false, hasEllipsis = false;
-    for (const std::string &word : words) {
+    for (llvm::StringRef word : words) {
       if (word == "(" || word == ")") {
         if (inside == (word == "("))
           return complainAt(place, "'{0}' without its partner", word);
@@ -147,27 +142,27 @@ private:
   /// Names of `...` are free, and combiners belong to reductions.
   llvm::Error checkNames() {
     bool hasEllipsis = false;
-    llvm::StringSet<> all, inResults;
+    llvm::SmallVector<llvm::StringRef, 16> all, inResults;
     auto collect = [&](const std::vector<RuleText::TensorText> &tensors, bool results) {
       for (const RuleText::TensorText &tensor : tensors)
         for (const RuleText::DimText &dim : tensor.dims) {
           hasEllipsis |= dim.ellipsis;
           if (dim.ellipsis && results)
-            inResults.insert("...");
+            inResults.push_back("...");
           for (const std::string &name : dim.factors) {
-            all.insert(name);
+            all.push_back(name);
             if (results)
-              inResults.insert(name);
+              inResults.push_back(name);
           }
         }
     };
     collect(rule.operands, false);
     collect(rule.results, true);
-    for (const auto &entry : all)
-      if (hasEllipsis && isLeadingName(entry.getKey()))
-        return complain("'{0}' is a name that '...' gives; take another", entry.getKey());
+    for (llvm::StringRef name : all)
+      if (hasEllipsis && isLeadingName(name))
+        return complain("'{0}' is a name that '...' gives; take another", name);
     for (const auto &[name, combiner] : rule.combiners)
-      if (inResults.contains(name))
+      if (llvm::is_contained(inResults, name))
         return complain("'{0}:{1}': only a factor that no result has is combined", combinerName(combiner), name);
     return llvm::Error::success();
   }

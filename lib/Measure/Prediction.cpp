@@ -237,8 +237,9 @@ std::vector<Prediction> predictAll(llvm::ArrayRef<Measurement> rows, unsigned nu
   for (auto &[key, indices] : byGraph)
     jobs.push_back(std::move(indices));
   // The longest come first, so that no thread is left alone with one at the end.
+  constexpr int64_t graphInRows = 2; // a graph takes about as long as the cost of so many rows
   auto work = [&](const std::vector<size_t> &job) {
-    return (1 + static_cast<int64_t>(job.size())) * rows[job.front()].model.layers;
+    return (graphInRows + static_cast<int64_t>(job.size())) * rows[job.front()].model.layers;
   };
   llvm::stable_sort(jobs, [&](const auto &a, const auto &b) { return work(a) > work(b); });
   std::shared_ptr<KnownOrders> orders = makeKnownOrders();

@@ -266,7 +266,7 @@ mlir::FailureOr<OpGraph> GraphBuilder::build() {
   collectTies();
   for (auto [op, atLoad] : llvm::zip_equal(graph.ops, graph.opsAtLoad()))
     op.atLoad = atLoad;
-  return graph;
+  return std::move(graph);
 }
 
 } // namespace

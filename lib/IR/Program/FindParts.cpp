@@ -9,6 +9,8 @@
 #include "apc/IR/Program/Parts.h"
 #include "apc/IR/Program/PlanNames.h"
 
+#include <unordered_map>
+
 namespace apc {
 
 namespace {
@@ -66,7 +68,7 @@ private:
   }
 
   mlir::func::FuncOp main;
-  llvm::DenseMap<mlir::Operation *, FactorRule> rules;
+  std::unordered_map<mlir::Operation *, FactorRule> rules;
 };
 
 /// Ops without a rule are left out: whoever plans them says so.
@@ -76,7 +78,7 @@ void PartFinder::readRules() {
     if (!llvm::isa<OperatorInterface>(op) || llvm::isa<ConstantOp, NoneOp, ParameterOp>(op))
       continue;
     if (mlir::FailureOr<FactorRule> rule = plannedRule(&op); mlir::succeeded(rule))
-      rules[&op] = std::move(*rule);
+      rules.try_emplace(&op, std::move(*rule));
   }
 }
 

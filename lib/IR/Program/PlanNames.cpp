@@ -15,6 +15,8 @@ namespace {
 /// Gives names out once: a, a#2, a#3.
 class UniqueNames {
 public:
+  explicit UniqueNames(unsigned about) : taken(about) {}
+
   std::string take(llvm::StringRef name) {
     unsigned count = ++taken[name];
     return count == 1 ? name.str() : take((name + "#" + llvm::Twine(count)).str());
@@ -73,7 +75,10 @@ bool isPlanConstant(mlir::Value value) {
 
 PlanNames namePlan(mlir::func::FuncOp main) {
   PlanNames names;
-  UniqueNames unique, uniqueValues;
+  const auto numOps = static_cast<unsigned>(main.front().getOperations().size());
+  UniqueNames unique(numOps), uniqueValues(numOps);
+  names.ops.reserve(numOps);
+  names.values.reserve(numOps);
   for (mlir::BlockArgument argument : main.getArguments()) {
     std::string name = argumentName(main, argument.getArgNumber());
     names.sources[argument] = unique.take(name);

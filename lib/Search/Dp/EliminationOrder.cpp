@@ -117,6 +117,33 @@ private:
   std::map<uint32_t, std::set<uint32_t>> groups;
 };
 
+/// How good an order is; less is better.
+struct Quality {
+  bool isRelaxed = false, isTooLarge = false;
+  double work = 0;
+
+  friend auto operator<=>(const Quality &, const Quality &) = default;
+};
+
+constexpr double costOfStep = 200;
+
+/// The quality of the steps of `graph`, their products counted once.
+Quality qualityOf(const EliminationGraph &graph, const ProductStore &store) {
+  Quality quality{graph.isRelaxed()};
+  std::vector<bool> isMet(store.size(), false);
+  uint64_t totalCells = 0;
+  for (const EliminationStep &step : graph.steps()) {
+    quality.work += costOfStep;
+    if (isMet[step.product])
+      continue;
+    isMet[step.product] = true;
+    quality.work += store[step.product].work();
+    totalCells += store[step.product].cells();
+  }
+  quality.isTooLarge = totalCells > largestTotal;
+  return quality;
+}
+
 /// The steps of `graph` with their products counted once.
 EliminationOrder collect(const EliminationGraph &graph, const ProductStore &store, size_t numLeaves) {
   EliminationOrder order;
@@ -124,7 +151,6 @@ EliminationOrder collect(const EliminationGraph &graph, const ProductStore &stor
   order.isRelaxed = graph.isRelaxed();
   order.steps.assign(graph.steps().begin(), graph.steps().end());
   std::vector<std::optional<uint32_t>> newIds(store.size());
-  constexpr double costOfStep = 200;
   for (EliminationStep &step : order.steps) {
     order.work += costOfStep;
     std::optional<uint32_t> &newId = newIds[step.product];
@@ -149,15 +175,15 @@ EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t large
   ProductStore store;
   EliminationGraph graph(reduced, store, largestTable);
   std::optional<EliminationOrder> best;
-  auto quality = [](const EliminationOrder &order) {
-    return std::tuple(order.isRelaxed, order.totalCells > largestTotal, order.work);
-  };
+  Quality ofBest;
   auto tryFinishing = [&] {
     EliminationGraph trial = graph;
     finishByMinFill(trial, numNodes);
-    EliminationOrder order = collect(trial, store, reduced.leaves.size());
-    if (!best || quality(order) < quality(*best))
-      best = std::move(order);
+    Quality quality = qualityOf(trial, store);
+    if (best && !(quality < ofBest))
+      return;
+    best = collect(trial, store, reduced.leaves.size());
+    ofBest = quality;
   };
   tryFinishing();
   // A trial costs as much as the remaining nodes, so trials at shrinking sizes cost a small multiple of the first.

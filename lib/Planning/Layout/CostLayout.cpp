@@ -1,6 +1,7 @@
 // A layout as a restricted search: what the layout decides is fixed, the rest is found.
 #include "CostLayout.h"
 
+#include "../Problem/LayoutProblem.h"
 #include "../References.h"
 #include "LayoutFilter.h"
 
@@ -28,11 +29,8 @@ llvm::Expected<Candidate> solve(const PlanningTask &task, const LayoutMesh &layo
 
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; where it does
 /// not, within the limit if that is to be kept. A layout that does not fit then either is returned all the same.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, LayoutFilter filter,
-                                   WeightCopies copies, bool keepsToLimit) {
-  PlanningProblem planning = buildProblem(
-      task.graph, CostModel(task.pool, layout.mesh),
-      [&](OpId op, const Strategy &strategy) { return filter(op, strategy); }, /*zero=*/{}, copies, task.fusion);
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem planning,
+                                   bool keepsToLimit) {
   task.spend(buildingWork(planning));
   // The cost of a layout is the same however coarsely the plan beside it is searched.
   SearchOptions exact = task.searchOptions(PlanningTask::Part::References);
@@ -59,18 +57,25 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
 
 /// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
 /// sum whole, there is nothing to wait for, and the layout is carried out without that.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &mesh, const ParallelDegrees &layout,
-                                   bool keepsToLimit) {
+llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
+                                   LayoutCosts &costs) {
   WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
   const bool gathersLogits = task.pool.runtime.gathersLogits;
-  llvm::Expected<Candidate> strict = carryOut(
-      task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/true, gathersLogits), copies, keepsToLimit);
-  if (strict || !strict.errorIsA<PlannerError>() || task.graph.microBatches() == 1)
-    return strict;
-  auto [fault, message] = takeMessage(strict.takeError());
-  if (fault != Fault::NoPlan)
-    return llvm::make_error<PlannerError>(fault, message);
-  return carryOut(task, mesh, LayoutFilter(task.graph, mesh, layout, /*isStrict=*/false, gathersLogits), copies,
+  LayoutFilter strict(task.graph, costs.mesh, layout, /*isStrict=*/true, gathersLogits);
+  if (task.graph.microBatches() == 1)
+    return carryOut(task, costs.mesh,
+                    problemOfLayout(task.graph, costs.model, strict, copies, task.fusion, costs.moves), keepsToLimit);
+  if (std::optional<PlanningProblem> possible =
+          possibleProblemOfLayout(task.graph, costs.model, strict, copies, task.fusion, costs.moves)) {
+    llvm::Expected<Candidate> waiting = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
+    if (waiting || !waiting.errorIsA<PlannerError>())
+      return waiting;
+    auto [fault, message] = takeMessage(waiting.takeError());
+    if (fault != Fault::NoPlan)
+      return llvm::make_error<PlannerError>(fault, message);
+  }
+  LayoutFilter other(task.graph, costs.mesh, layout, /*isStrict=*/false, gathersLogits);
+  return carryOut(task, costs.mesh, problemOfLayout(task.graph, costs.model, other, copies, task.fusion, costs.moves),
                   keepsToLimit);
 }
 
@@ -160,11 +165,23 @@ llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &
   return llvm::Error::success();
 }
 
-llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit) {
-  std::optional<LayoutMesh> arranged = arrangeLayout(task.pool, layout);
+llvm::Expected<std::unique_ptr<LayoutCosts>> costsOfLayout(const Pool &pool, const ParallelDegrees &layout) {
+  std::optional<LayoutMesh> arranged = arrangeLayout(pool, layout);
   if (!arranged)
     return internalError("layout {0} does not fit the levels of the cluster", layout.str());
-  return carryOut(task, *arranged, layout, keepsToLimit);
+  return std::make_unique<LayoutCosts>(pool, std::move(*arranged));
+}
+
+llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
+                                         LayoutCosts &costs) {
+  return carryOut(task, layout, keepsToLimit, costs);
+}
+
+llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit) {
+  llvm::Expected<std::unique_ptr<LayoutCosts>> costs = costsOfLayout(task.pool, layout);
+  if (!costs)
+    return costs.takeError();
+  return carryOut(task, layout, keepsToLimit, **costs);
 }
 
 llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout) {

@@ -66,14 +66,21 @@ static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAn
 }
 
 /// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any. A stage
-/// that is the only one of its worker and does not fit has no answer, for then nothing fits.
+/// that is the only one of its worker and does not fit has no answer, for then nothing fits. \p costs: those of the
+/// workers where they are equal; made here for the first stage.
 static llvm::Expected<PipelineTrial> tryStages(const StagedStep &step, const PlanningTask &whole,
                                                const ParallelDegrees &layout, const PipelinePoint &point,
-                                               llvm::ArrayRef<int64_t> shares) {
+                                               llvm::ArrayRef<int64_t> shares, std::unique_ptr<LayoutCosts> &costs) {
   auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
     if (!shares.empty())
       own.task->memoryLimitBytes = shares[stage];
-    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, /*keepsToLimit=*/!shares.empty());
+    if (!costs || !step.hasEqualWorkers()) {
+      llvm::Expected<std::unique_ptr<LayoutCosts>> made = costsOfLayout(own.task->pool, layout);
+      if (!made)
+        return made.takeError();
+      costs = std::move(*made);
+    }
+    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, /*keepsToLimit=*/!shares.empty(), *costs);
     if (!candidate)
       return candidate.takeError();
     own.isByMemory = !shares.empty();
@@ -98,14 +105,15 @@ static bool isOfNoUse(const PlanningTask &whole, const PipelineAnswer &fastest, 
 llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
                                                  const PipelinePoint &point, const StagedStep &step,
                                                  std::optional<double> knownSeconds) {
-  llvm::Expected<PipelineTrial> fastest = tryStages(step, whole, layout, point, /*shares=*/{});
+  std::unique_ptr<LayoutCosts> costs;
+  llvm::Expected<PipelineTrial> fastest = tryStages(step, whole, layout, point, /*shares=*/{}, costs);
   if (!fastest || fastest->fits() || !fastest->answer || isOfNoUse(whole, *fastest->answer, knownSeconds))
     return fastest;
   for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
     if (kind == MemoryShares::Together && layout.numChunks() == 1)
       continue;
     std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
-    llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares);
+    llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares, costs);
     if (!smaller || smaller->fits())
       return smaller;
   }

@@ -41,6 +41,9 @@ public:
                                                           llvm::ArrayRef<size_t> cuts, bool splitsBackward,
                                                           std::shared_ptr<StagePatterns> patterns);
 
+  /// Do all stages have devices alike?
+  bool hasEqualWorkers() const { return workers.areEqual(); }
+
   /// Plans the stages with the micro-batches in flight of a schedule at once, and simulates it. Nothing is searched
   /// that is expected to take longer than \p secondsToBeat.
   llvm::Expected<PipelineTrial> plan(const PipelinePoint &point, MeshesToSearch meshes,

@@ -1,5 +1,6 @@
 // The problem of one graph on one mesh: tables shared by equal nodes and equal edges.
 #include "Grouping.h"
+#include "LayoutProblem.h"
 #include "ProblemBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -245,6 +246,16 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
 }
 
 PlanningProblem ProblemBuilder::build() {
+  addAllEdges(/*stopsEarly=*/false);
+  return std::move(planning);
+}
+
+std::optional<PlanningProblem> ProblemBuilder::buildPossible() {
+  addAllEdges(/*stopsEarly=*/true);
+  return isImpossible ? std::nullopt : std::optional(std::move(planning));
+}
+
+void ProblemBuilder::addAllEdges(bool stopsEarly) {
   formNodes();
   tableOf.resize(graph.ops.size());
   for (size_t node = 0; node < planning.ops.size(); ++node) {
@@ -266,9 +277,8 @@ PlanningProblem ProblemBuilder::build() {
   for (auto [node, value] : llvm::enumerate(planning.hubs))
     if (value)
       hubOf[value->index()] = NodeId(node);
-  for (size_t value = 0; value < graph.values.size(); ++value)
+  for (size_t value = 0; value < graph.values.size() && !(stopsEarly && isImpossible); ++value)
     addEdges(ValueId(value), outer[value], hubOf[value], tablesOfHubs[value]);
-  return std::move(planning);
 }
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
@@ -276,6 +286,19 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();
+}
+
+PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep, WeightCopies copies,
+                                const Fusion &fusion, RedistributionSeconds &moves) {
+  StorageLimit storage(graph, /*zero=*/{});
+  return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).build();
+}
+
+std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep,
+                                                       WeightCopies copies, const Fusion &fusion,
+                                                       RedistributionSeconds &moves) {
+  StorageLimit storage(graph, /*zero=*/{});
+  return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).buildPossible();
 }
 
 } // namespace apc

@@ -30,21 +30,27 @@ public:
   using Filter = llvm::function_ref<bool(OpId, const Strategy &)>;
 
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
-                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment)
+                 WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment,
+                 RedistributionSeconds *known = nullptr)
       : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
         passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
         opCosts(graph, model, moment), positions(graph.ops.size()),
         exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion),
-        fused(fusion, model),
-        alone(model.getMesh(), [&model](const Collective &each) { return model.collectiveSeconds(each); }) {
+        fused(fusion, model), alone(known ? *known : own.emplace(model.getMesh(), [&model](const Collective &each) {
+          return model.collectiveSeconds(each);
+        })) {
     for (unsigned group = 0; group < fusion.groupBytes.size(); ++group)
       together.emplace_back(model.getMesh(),
                             [this, group](const Collective &each) { return fused.leastSeconds(each, group); });
   }
 
   PlanningProblem build();
+  /// None as soon as two ops have no possible pair of choices.
+  std::optional<PlanningProblem> buildPossible();
 
 private:
+  /// Edges of values in their order, until one that makes all of them impossible if \p stopsEarly is set.
+  void addAllEdges(bool stopsEarly);
   void formNodes();
   NodeTableId nodeTable(NodeId node);
   /// With the choices that `NodeKey::kept` speaks of.
@@ -128,7 +134,9 @@ private:
   std::map<std::tuple<std::vector<uint32_t>, bool, int64_t>, NodeTableId> hubTables;
   const Fusion &fusion;
   FusedCosts fused;
-  RedistributionSeconds alone;
+  bool isImpossible = false; ///< some edge has no possible pair
+  std::optional<RedistributionSeconds> own;
+  RedistributionSeconds &alone;               ///< `own`, or those that other problems share
   std::deque<RedistributionSeconds> together; ///< by group
 };
 

@@ -17,6 +17,15 @@ static std::optional<double> without(double shared, std::optional<double> second
   return seconds ? std::optional(std::max(0.0, *seconds - shared)) : std::nullopt;
 }
 
+/// Is some pair possible?
+static bool isPossible(const PairTable &table) {
+  for (size_t row = 0; row < table.rows(); ++row)
+    for (size_t column = 0; column < table.columns(); ++column)
+      if (table.possible(row, column))
+        return true;
+  return false;
+}
+
 Side ProblemBuilder::sideOf(OpGraph::Use use) const {
   Side side{tableOf[use.op.index()], positions[use.op.index()], false, use.operand};
   llvm::ArrayRef<std::optional<ValueId>> operands = graph.op(use.op).operands;
@@ -202,6 +211,7 @@ void ProblemBuilder::addEdge(ValueId id, NodeId from, uint32_t given, NodeId to,
                                 withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats)));
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
+    isImpossible |= !isPossible(table);
     entry->second = planning.problem.addPairTable(std::move(table));
   }
   planning.problem.addEdge(from, to, entry->second);

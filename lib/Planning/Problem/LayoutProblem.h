@@ -9,8 +9,8 @@ namespace apc {
 /// Does a layout leave a strategy to an op?
 using LayoutChoice = llvm::function_ref<bool(OpId, const Strategy &)>;
 
-/// What `buildProblem` returns, with the choices that \p keep leaves. \p moves: the seconds of values that move alone,
-/// at the costs of \p model; searches that it makes here serve the next problem.
+/// The problem that `buildProblem` returns, with the choices that \p keep leaves. \p moves: the seconds of values that
+/// move alone, at the costs of \p model; searches that it makes here serve the next problem.
 PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep, WeightCopies copies,
                                 const Fusion &fusion, RedistributionSeconds &moves);
 

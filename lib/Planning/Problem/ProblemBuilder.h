@@ -77,8 +77,8 @@ private:
   /// The seconds of a value of this group, or that moves alone.
   RedistributionSeconds &movesOf(std::optional<unsigned> group) { return group ? together[*group] : alone; }
   /// Sides by their numbers (`sides`).
-  uint32_t givenBy(ValueId value) const { return given[value.index()]; }
-  uint32_t wantedBy(OpGraph::Use use) const { return wanted[use.op.index()][use.operand]; }
+  uint32_t givenBy(ValueId value) const { return givenSides[value.index()]; }
+  uint32_t wantedBy(OpGraph::Use use) const { return wantedSides[use.op.index()][use.operand]; }
   llvm::ArrayRef<Sharding> column(uint32_t side) const { return columns[side]; }
   Side sideOf(OpGraph::Use use) const;
   uint32_t addSide(Side side, OpId op);
@@ -123,9 +123,9 @@ private:
   std::map<std::pair<std::vector<TiedKey>, std::vector<bool>>, std::vector<Choice>> choices;
   std::map<NodeKey, NodeTableId> nodeTables;
   Interner<Side> sides;
-  std::vector<std::vector<Sharding>> columns;         ///< by side, by choice
-  std::vector<uint32_t> given;                        ///< by value: its side at its producer
-  std::vector<llvm::SmallVector<uint32_t, 4>> wanted; ///< by op and operand
+  std::vector<std::vector<Sharding>> columns;              ///< by side, by choice
+  std::vector<uint32_t> givenSides;                        ///< by value: its side at its producer
+  std::vector<llvm::SmallVector<uint32_t, 4>> wantedSides; ///< by op and operand
   /// By what is given, what is wanted, the group of the value, and what can hide the redistribution.
   std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
   std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways

@@ -55,15 +55,15 @@ uint32_t ProblemBuilder::addSide(Side side, OpId op) {
 
 /// The shardings of all operands and results of ops.
 void ProblemBuilder::fillColumns() {
-  wanted.resize(graph.ops.size());
-  for (auto [op, own] : llvm::zip_equal(graph.ops, wanted))
+  wantedSides.resize(graph.ops.size());
+  for (auto [op, own] : llvm::zip_equal(graph.ops, wantedSides))
     own.resize(op.operands.size());
   for (auto [index, value] : llvm::enumerate(graph.values)) {
     OpId producer = value.producer;
-    given.push_back(
+    givenSides.push_back(
         addSide({tableOf[producer.index()], positions[producer.index()], true, value.resultIndex}, producer));
     for (OpGraph::Use use : uses[index])
-      wanted[use.op.index()][use.operand] = addSide(sideOf(use), use.op);
+      wantedSides[use.op.index()][use.operand] = addSide(sideOf(use), use.op);
   }
 }
 

@@ -290,14 +290,14 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
 
 PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep, WeightCopies copies,
                                 const Fusion &fusion, RedistributionSeconds &moves) {
-  StorageLimit storage(graph, /*zero=*/{});
+  StorageLimit storage(graph, /*stage=*/{});
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).build();
 }
 
 std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep,
                                                        WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves) {
-  StorageLimit storage(graph, /*zero=*/{});
+  StorageLimit storage(graph, /*stage=*/{});
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).buildPossible();
 }
 

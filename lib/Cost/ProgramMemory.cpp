@@ -1,0 +1,58 @@
+// Values, what kernels keep and what an allocator loses, as intervals of a program.
+#include "ProgramMemory.h"
+
+#include "apc/Support/Saturating.h"
+
+using namespace llvm;
+
+namespace apc {
+
+void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time) {
+  int64_t others = graph.othersInFlight();
+  if (others == 0)
+    return;
+  size_t backward = time.at(graph.inFlight->backward), last = 0;
+  size_t weights = time.at(graph.inFlight->weights.value_or(graph.inFlight->backward));
+  const int64_t runs = graph.microBatches();
+  for (size_t at = 0; at < time.size(); ++at)
+    if (graph.op(time.opAt(at)).repeats == runs)
+      last = at;
+  std::vector<bool> isWeight = graph.weights();
+  for (size_t index = 0, own = live.size(); index < own; ++index) {
+    PeakValue value = values[index];
+    auto isHeldAt = [&, own = live[index]](size_t at) { return own.begin < at && at <= own.end; };
+    bool isKept = isHeldAt(backward) || isHeldAt(weights);
+    if (!isKept || isWeight[value.value.index()] || graph.isAccumulated(value.value))
+      continue;
+    value.bytes = multiplySaturating(value.bytes, others);
+    addLive(0, last, value);
+  }
+}
+
+void ProgramMemory::addFragments(double share) {
+  for (size_t index = 0; index < values.size(); ++index) {
+    const LiveInterval own = live[index];
+    if (share >= 1 || own.category != MemoryCategory::Activations)
+      continue;
+    auto taken = static_cast<int64_t>(static_cast<double>(own.bytes) / share);
+    live.push_back({own.begin, own.end, taken - own.bytes, MemoryCategory::Runtime});
+  }
+}
+
+void ProgramMemory::addKept(const KeptByKernels &kept, const Timeline &time, int64_t copies) {
+  auto isBefore = [&](OpId a, OpId b) { return time.at(a) < time.at(b); };
+  auto [first, last] = std::minmax_element(kept.ops.begin(), kept.ops.end(), isBefore);
+  addLive(time.at(*first), time.at(*last), {kept.value, multiplySaturating(kept.bytes, copies)});
+  numBlocks.back() = kept.numBlocks;
+  stayingBytes.back() = kept.stayingBytes;
+}
+
+void ProgramMemory::addLive(size_t begin, size_t end, PeakValue value, std::optional<size_t> move) {
+  live.push_back({begin, end, value.bytes, value.category});
+  values.push_back(value);
+  numBlocks.push_back(1);
+  stayingBytes.push_back(0);
+  moveOf.push_back(move);
+}
+
+} // namespace apc

@@ -193,3 +193,21 @@ func.func @expert_scales(%x: tensor<6x8xf32>, %router: tensor<6x4xf32>, %up: ten
   %0 = "apc.qmoe"(%x, %router, %up, %scale, %none, %down, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none, %none) : (tensor<6x8xf32>, tensor<6x4xf32>, tensor<4x16x4xui8>, tensor<2x16xf32>, none, tensor<4x8x8xui8>, none, none, none, none, none, none, none, none, none, none, none, none, none, none, none) -> tensor<6x8xf32>
   return
 }
+
+// -----
+
+func.func @gate_of_elements(%q: tensor<2x3x4xf32>, %gate: tensor<2x3x4xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'beta' has 4 values for a position; accepted are 1, 2}}
+  %0:2 = "apc.linear_attention"(%q, %q, %q, %none, %gate, %gate) {kv_num_heads = 2 : i64, q_num_heads = 2 : i64, update_rule = "gated_delta"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, none, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x2x2x2xf32>)
+  return
+}
+
+// -----
+
+func.func @gate_of_no_count(%q: tensor<2x3x4xf32>, %gate: tensor<2x3x3xf32>) {
+  %none = apc.none
+  // expected-error @below {{operand 'decay' has 3 values for a position; accepted are 1, 2, 4}}
+  %0:2 = "apc.linear_attention"(%q, %q, %q, %none, %gate, %none) {kv_num_heads = 2 : i64, q_num_heads = 2 : i64, update_rule = "gated"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, none, tensor<2x3x3xf32>, none) -> (tensor<2x3x4xf32>, tensor<2x2x2x2xf32>)
+  return
+}

@@ -11,6 +11,22 @@
 
 namespace apc {
 
+/// Decay has one value for each key head, for each element of its keys, or one for all; beta none for elements.
+static mlir::LogicalResult checkGates(LinearAttentionOp op, const LinearSizes &sizes) {
+  for (unsigned gate : {Decay, Beta}) {
+    if (isAbsent(op->getOperand(gate)))
+      continue;
+    if (mlir::failed(checkDims(op, gate, {sizes.batch, sizes.positions, -1})))
+      return mlir::failure();
+    int64_t found = dimsOf(op->getOperand(gate))[2], ofElements = sizes.keyHeads * sizes.keySize;
+    if (found != 1 && found != sizes.keyHeads && (gate != Decay || found != ofElements))
+      return op->emitOpError() << "operand '" << operandName(op, gate) << "' has " << found
+                               << " values for a position; accepted are 1, " << sizes.keyHeads
+                               << (gate == Decay ? ", " + std::to_string(ofElements) : "");
+  }
+  return mlir::success();
+}
+
 mlir::FailureOr<LinearSizes> readLinear(LinearAttentionOp op) {
   if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Query, {-1, -1, -1})) ||
       mlir::failed(checkDims(op, Key, {-1, -1, -1})) || mlir::failed(checkDims(op, Value, {-1, -1, -1})))
@@ -32,8 +48,7 @@ mlir::FailureOr<LinearSizes> readLinear(LinearAttentionOp op) {
   if (mlir::failed(checkDims(op, Key, {sizes.batch, sizes.positions, sizes.keyHeads * sizes.keySize})) ||
       mlir::failed(checkDims(op, Value, {sizes.batch, sizes.positions, -1})) ||
       mlir::failed(checkDims(op, PastState, {sizes.batch, sizes.keyHeads, sizes.keySize, sizes.valueSize})) ||
-      mlir::failed(checkDims(op, Decay, {sizes.batch, sizes.positions, -1})) ||
-      mlir::failed(checkDims(op, Beta, {sizes.batch, sizes.positions, -1})))
+      mlir::failed(checkGates(op, sizes)))
     return mlir::failure();
   return sizes;
 }

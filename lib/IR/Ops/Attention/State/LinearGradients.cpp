@@ -63,25 +63,12 @@ private:
   int64_t few, group;
 };
 
-bool isGateKnown(mlir::Value gate, const LinearSizes &sizes, bool mayBeByElement) {
-  if (isAbsent(gate))
-    return true;
-  int64_t found = dimsOf(gate)[2];
-  return found == 1 || found == sizes.keyHeads || (mayBeByElement && found == sizes.keyHeads * sizes.keySize);
-}
-
 } // namespace
 
 bool LinearAttentionOp::differentiate(GradientBuilder &g) {
   auto sizes = readLinear(*this);
   if (mlir::failed(sizes))
     return false;
-  for (auto [operand, mayBeByElement] :
-       {std::pair<unsigned, bool>(Decay, true), std::pair<unsigned, bool>(Beta, false)})
-    if (!isGateKnown(getOperand(operand), *sizes, mayBeByElement))
-      return g.refuse("operand '" + operandName(*this, operand) + "' has " +
-                      std::to_string(dimsOf(getOperand(operand))[2]) + " values for a position, and 1 and " +
-                      std::to_string(sizes->keyHeads) + " are accepted");
   ByHead heads(g, *sizes);
   bool isDelta = getUpdateRule().contains("delta");
   ByHead::Spread query = heads.sequence(getQuery(), sizes->queryHeads, sizes->keySize),

@@ -23,7 +23,7 @@ struct ProgramMemory {
   void addOthersInFlight(const OpGraph &graph, const Timeline &time);
   /// Activations come and go, and fill a \p share of what an allocator takes for them: the rest is the runtime's.
   void addFragments(double share);
-  /// What kernels keep, of as many \p copies of the micro-batch.
+  /// Bytes that kernels keep, of as many \p copies of the micro-batch.
   void addKept(const KeptByKernels &kept, const Timeline &time, int64_t copies);
   void addLive(size_t begin, size_t end, PeakValue value, std::optional<size_t> move = {});
 };

@@ -196,23 +196,8 @@ void costBucket(const CostModel &model, llvm::MutableArrayRef<GraphMove> moves, 
   }
 }
 
-/// Does every op stand behind those that make what it reads?
-static bool isInOrder(const OpGraph &graph) {
-  return llvm::all_of(llvm::enumerate(graph.ops), [&](const auto &entry) {
-    return llvm::all_of(entry.value().operands, [&](std::optional<ValueId> value) {
-      return !value || graph.value(*value).producer.index() < entry.index();
-    });
-  });
-}
-
 std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> moves,
                                llvm::ArrayRef<MoveBucket> buckets) {
-  std::vector<OpId> order;
-  if (buckets.empty() && isInOrder(graph)) {
-    for (size_t op = 0; op < graph.ops.size(); ++op)
-      order.emplace_back(op);
-    return order;
-  }
   std::vector<llvm::SmallVector<size_t, 4>> waits(graph.ops.size());
   for (auto [index, op] : llvm::enumerate(graph.ops))
     for (std::optional<ValueId> value : op.operands)
@@ -228,6 +213,7 @@ std::vector<OpId> programOrder(const OpGraph &graph, llvm::ArrayRef<GraphMove> m
       for (OpGraph::Use use : moves[move].users)
         llvm::append_range(waits[use.op.index()], makers);
   }
+  std::vector<OpId> order;
   for (size_t op : orderWithWaits(waits))
     order.emplace_back(op);
   return order;

@@ -1,12 +1,14 @@
 """Tidy: clang-tidy with the rules of .clang-tidy over the rooms named in tidy.txt, in parallel.
 
 A file that passed leaves a stamp in the build folder; the stamp's name is a hash of the file, of all headers of ours that it
-includes, of its compile command and of the rules, so a second run looks only at what changed.
+includes, of its compile command and of the rules, so a second run looks only at what changed. Files that are compiled alike
+are read together, headers once for all; where anything is found among them, each is read alone.
 """
 
 import argparse
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import house
 
+BATCH = 8
 PRECOMPILED = re.compile(r"-include (\S+/cmake_pch\.hxx)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -38,14 +41,22 @@ def stamp_name(root, path, command):
     return digest.hexdigest()
 
 
-def tidy(path, database):
-    quiet = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations"]
-    run = subprocess.run(["clang-tidy-22", "-p", str(database), "--quiet", *quiet, str(path)], capture_output=True, text=True,
-                         check=False)
+def tidy(root, path, database):
+    """Findings of clang-tidy in a file."""
+    options = [f"--config-file={root / '.clang-tidy'}", "--quiet",
+               "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations"]
+    run = subprocess.run(["clang-tidy-22", "-p", str(database), *options, str(path)], capture_output=True, text=True, check=False)
     findings = sorted(set(re.findall(r"^.*(?:error|warning): .*$", run.stdout, re.MULTILINE)))
     if run.returncode != 0 and not findings:
         findings = [f"{path}: clang-tidy-22 ended with {run.returncode}: {run.stderr.strip()[-500:]}"]
-    return path, findings
+    return findings
+
+
+def tidy_together(root, batch, database):
+    """[(file, findings)] of files that are compiled alike: their names may clash where nothing else is found."""
+    if len(batch) > 1 and not tidy(root, together(batch, database), database):
+        return [(path, []) for path in batch]
+    return [(path, tidy(root, path, database)) for path in batch]
 
 
 def commands(root, build, rooms):
@@ -65,7 +76,22 @@ def precompile(entry, database):
     return header, result
 
 
-def write_database(entries, database):
+def together(batch, database):
+    """The file of the database that includes the files of a batch."""
+    digest = hashlib.sha256("\n".join(map(str, batch)).encode())
+    return database / f"{digest.hexdigest()[:16]}.cpp"
+
+
+def batches(entries):
+    """Files in lists of at most BATCH whose commands differ in the names of files alone."""
+    alike = {}
+    for entry in entries:
+        flags = re.sub(r"-o \S+|-c \S+", "", entry["command"])
+        alike.setdefault(flags, []).append(Path(entry["file"]))
+    return [files[i:i + BATCH] for files in alike.values() for i in range(0, len(files), BATCH)]
+
+
+def write_database(entries, lists, database):
     """A compile database for clang, which refuses to read the precompiled headers of g++."""
     headers = {}
     for entry in entries:
@@ -78,6 +104,12 @@ def write_database(entries, database):
         return with_header.replace(" -fpch-preprocess", "").replace(" -Winvalid-pch", "")
 
     rows = [{**entry, "command": command(entry)} for entry in entries]
+    by_file = {row["file"]: row for row in rows}
+    for batch in lists:
+        source = together(batch, database)
+        source.write_text("".join(f'#include "{path}"\n' for path in batch))
+        first = by_file[str(batch[0])]
+        rows.append({**first, "file": str(source), "command": first["command"].replace(f"-c {batch[0]}", f"-c {source}")})
     (database / "compile_commands.json").write_text(json.dumps(rows))
 
 
@@ -89,10 +121,12 @@ def check(root, build, rooms, jobs):
     names = {path: stamp_name(root, path, entry["command"]) for path, entry in files.items()}
     todo = sorted(path for path in files if not (stamps / names[path]).exists())
     violations = []
+    lists = batches([files[path] for path in todo])
     if todo:
-        write_database([files[path] for path in todo], stamps)
+        write_database([files[path] for path in todo], lists, stamps)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for path, findings in pool.map(lambda path: tidy(path, stamps), todo):
+        results = pool.map(lambda batch: tidy_together(root, batch, stamps), lists)
+        for path, findings in itertools.chain.from_iterable(results):
             violations += [finding.replace(f"{root}{os.sep}", "") for finding in findings]
             if not findings:
                 (stamps / names[path]).touch()

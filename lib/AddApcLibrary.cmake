@@ -41,9 +41,20 @@ set(core <algorithm> <cmath> <functional> <map> <optional> <string> <vector> <ll
 set(mlir ${core} <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/ImplicitLocOpBuilder.h>
     <mlir/IR/OpImplementation.h> <mlir/Interfaces/SideEffectInterfaces.h>)
 
-# No time is spent in code of these lists. clang compiles a list and what uses it at one level.
-set(light_lists Cli Test MlirTest)
-set(light_option $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:Clang>>:-O1>)
+# Levels of optimisation of lists in whose code little time is spent. clang compiles a list and what uses it at one level.
+if(APC_FUZZ)
+  set(level_Mlir -O0)
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(level_Cli -O0)
+  set(level_Test -O1)
+  set(level_MlirTest -O1)
+endif()
+
+function(apc_set_level target list)
+  if(level_${list})
+    target_compile_options(${target} PRIVATE ${level_${list}})
+  endif()
+endfunction()
 
 # apc_add_headers(<list> <library that brings the headers> <header>...)
 function(apc_add_headers list library)
@@ -53,9 +64,7 @@ function(apc_add_headers list library)
   target_link_libraries(APC${list}Headers PRIVATE apc_llvm ${library})
   target_precompile_headers(APC${list}Headers PRIVATE ${ARGN})
   apc_set_options(APC${list}Headers)
-  if(list IN_LIST light_lists)
-    target_compile_options(APC${list}Headers PRIVATE ${light_option})
-  endif()
+  apc_set_level(APC${list}Headers ${list})
 endfunction()
 
 apc_add_headers(Core apc_llvm ${core})
@@ -66,9 +75,7 @@ apc_add_headers(MlirTest "apc_mlir;Catch2::Catch2" <catch2/catch.hpp> ${mlir} <m
 
 function(apc_use_headers target list)
   target_precompile_headers(${target} REUSE_FROM APC${list}Headers)
-  if(list IN_LIST light_lists)
-    target_compile_options(${target} PRIVATE ${light_option})
-  endif()
+  apc_set_level(${target} ${list})
 endfunction()
 
 # Sets <result> to the first of two lists of headers when one of the libraries brings MLIR, else to the second.
@@ -92,9 +99,7 @@ function(apc_add_library room)
   target_include_directories(APC${room} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
   target_link_libraries(APC${room} PUBLIC apc_llvm ${ARG_LINK_LIBS})
   apc_set_options(APC${room})
-  if(APC_FUZZ)
-    set_target_properties(APC${room} PROPERTIES UNITY_BUILD ON) # a third sooner; files that share names leave it
-  endif()
+  set_target_properties(APC${room} PROPERTIES UNITY_BUILD ${APC_UNITY}) # files that share names leave it
   apc_choose_headers(list Mlir Core ${ARG_LINK_LIBS})
   apc_use_headers(APC${room} ${list})
   if(list STREQUAL "Mlir")

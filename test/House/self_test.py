@@ -233,6 +233,16 @@ class HouseTest(unittest.TestCase):
                      .replace("NAME", name.lower()))
         self.assertEqual(check(self.root), ([], 2, 2))
 
+    def test_tidy_reads_what_is_compiled_together(self):
+        self.put("lib/Cost/Bad.cpp", "int *bad() { return 0; }\n")
+        unity = "build/Unity/unity_0_cxx.cxx"
+        self.put(unity, "".join(f'#include "{self.root}/lib/Cost/{name}.cpp"\n' for name in ("Cost", "Bad")))
+        entry = {"directory": str(self.root), "file": f"{self.root}/{unity}", "command": f"g++ -o x.o -c {self.root}/{unity}"}
+        self.put("build/compile_commands.json", json.dumps([entry]))
+        violations, total, _ = tidy.check(self.root, self.root / "build", ["Cost"], 1)
+        self.assertEqual((len(violations), total), (1, 2))
+        self.assertIn("lib/Cost/Bad.cpp:1", violations[0])
+
 
 if __name__ == "__main__":
     unittest.main()

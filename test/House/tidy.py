@@ -19,6 +19,7 @@ from pathlib import Path
 import house
 
 BATCH = 8
+UNITY = re.compile(r"/Unity/unity_\w+\.cxx$")
 PRECOMPILED = re.compile(r"-include (\S+/cmake_pch\.hxx)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -59,11 +60,19 @@ def tidy_together(root, batch, database):
     return [(path, tidy(root, path, database)) for path in batch]
 
 
+def each_file(entry):
+    """The entry, or where it compiles files together, one of each of them."""
+    if not UNITY.search(entry["file"]):
+        return [entry]
+    files = re.findall(r'^#include "([^"]+)"', Path(entry["file"]).read_text(), re.MULTILINE)
+    return [{**entry, "file": path, "command": entry["command"].replace(f"-c {entry['file']}", f"-c {path}")} for path in files]
+
+
 def commands(root, build, rooms):
     """{file: its entry in the compile database} of the files in the rooms."""
     folders = tuple(f"{root / 'lib' / room}{os.sep}" for room in rooms)
     entries = json.loads((build / "compile_commands.json").read_text())
-    return {Path(e["file"]): e for e in entries if e["file"].startswith(folders)}
+    return {Path(e["file"]): e for e in itertools.chain.from_iterable(map(each_file, entries)) if e["file"].startswith(folders)}
 
 
 def precompile(entry, database):

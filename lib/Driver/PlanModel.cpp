@@ -61,15 +61,21 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
   StepsAtHand steps;
   PlanningControl quiet = control;
   quiet.report = nullptr;
+  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &layout,
+                     std::optional<double> knownSeconds) -> llvm::Expected<LayoutFigures> {
+    llvm::Expected<PlanRequest> own = requestOfLayout(asked, layout);
+    if (!own)
+      return own.takeError();
+    return figuresOfPoint(*own, layout, quiet.against(knownSeconds), steps);
+  };
   return planBesideLayouts(
       request,
       [&](const PlanRequest &own, const LayoutReferences &known) {
         std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
         return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
       },
-      [&](const PlanRequest &own, const ParallelDegrees &layout, std::optional<double> knownSeconds) {
-        return evaluateWith(steps, own, layout, quiet.against(knownSeconds));
-      },
+      {figures,
+       [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); }},
       control);
 }
 

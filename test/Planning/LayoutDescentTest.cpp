@@ -17,16 +17,17 @@ double log2Of(int64_t number) { return std::log2(static_cast<double>(number)); }
 
 /// A step that is fastest with tp=4, pp=8, 6 chunks and 2 samples, and slower the farther a layout is from there; a
 /// policy that keeps less takes more time. Bytes grow with the samples.
-Plan planOf(const ParallelDegrees &layout) {
-  Plan plan;
-  plan.memoryLimitBytes = 100;
+LayoutFigures figuresOf(const ParallelDegrees &layout) {
+  LayoutFigures figures;
+  figures.memoryLimitBytes = 100;
   const int64_t samples = layout.microBatch.value_or(1);
-  plan.stepSeconds = 10 + std::abs(log2Of(layout.tensor) - 2) + std::abs(log2Of(layout.pipeline) - 3) +
-                     std::abs(std::log2(static_cast<double>(layout.numChunks()) / 6)) + std::abs(log2Of(samples) - 1);
+  figures.stepSeconds = 10 + std::abs(log2Of(layout.tensor) - 2) + std::abs(log2Of(layout.pipeline) - 3) +
+                        std::abs(std::log2(static_cast<double>(layout.numChunks()) / 6)) +
+                        std::abs(log2Of(samples) - 1);
   const RecomputeChoice policy = layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
-  plan.stepSeconds += 0.1 * static_cast<double>(policy);
-  plan.memory[MemoryCategory::Activations] = (policy == RecomputeChoice::None ? 60 : 40) * samples;
-  return plan;
+  figures.stepSeconds += 0.1 * static_cast<double>(policy);
+  figures.memory[MemoryCategory::Activations] = (policy == RecomputeChoice::None ? 60 : 40) * samples;
+  return figures;
 }
 
 /// Layouts that were tried, and what was known then.
@@ -35,13 +36,13 @@ struct Trials {
   std::vector<double> known;
 
   llvm::Expected<EvaluatedLayout> improve(const ParallelDegrees &from, MayTryLayout mayTry) {
-    return improveLayout(
-        {from, planOf(from)}, {1536}, most, mayTry,
-        [&](const ParallelDegrees &layout, std::optional<double> knownSeconds) -> llvm::Expected<std::optional<Plan>> {
-          tried.push_back(layout);
-          known.push_back(knownSeconds.value_or(0));
-          return std::optional(planOf(layout));
-        });
+    return improveLayout({from, figuresOf(from)}, {1536}, most, mayTry,
+                         [&](const ParallelDegrees &layout,
+                             std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
+                           tried.push_back(layout);
+                           known.push_back(knownSeconds.value_or(0));
+                           return std::optional(figuresOf(layout));
+                         });
   }
 };
 
@@ -53,6 +54,13 @@ ParallelDegrees start() {
   return layout;
 }
 
+std::vector<ParallelDegrees> allNeighboursOf(const ParallelDegrees &layout, const StepSizes &step) {
+  std::vector<ParallelDegrees> all;
+  for (LayoutChange change : layoutChanges)
+    llvm::append_range(all, neighboursOf(layout, change, step, most));
+  return all;
+}
+
 bool always(const ParallelDegrees &) { return true; }
 
 } // namespace
@@ -61,17 +69,17 @@ TEST_CASE("A descent ends at the layout that none beside it is faster than") {
   Trials trials;
   EvaluatedLayout last = llvm::cantFail(trials.improve(start(), always));
   CHECK(last.layout.str() == "dp=32,tp=4,pp=8,zero=1,mb=2,chunks=6,recompute=norms"); // with all kept, 120 bytes
-  CHECK(last.plan.stepSeconds == planOf(last.layout).stepSeconds);
-  CHECK(last.plan.memory.total() <= last.plan.memoryLimitBytes);
-  for (const ParallelDegrees &beside : neighboursOf(last.layout, {1536}, most)) {
-    const Plan plan = planOf(beside);
-    CHECK((plan.stepSeconds >= last.plan.stepSeconds || plan.memory.total() > plan.memoryLimitBytes));
+  CHECK(last.figures.stepSeconds == figuresOf(last.layout).stepSeconds);
+  CHECK(last.figures.fits());
+  for (const ParallelDegrees &beside : allNeighboursOf(last.layout, {1536})) {
+    const LayoutFigures figures = figuresOf(beside);
+    CHECK((figures.stepSeconds >= last.figures.stepSeconds || !figures.fits()));
     CHECK(llvm::is_contained(trials.tried, beside));
   }
   for (const ParallelDegrees &layout : trials.tried)
     CHECK(llvm::count(trials.tried, layout) == 1);
   CHECK(llvm::is_sorted(trials.known, std::greater<>())); // each better than the one before
-  CHECK(trials.known.back() == last.plan.stepSeconds);
+  CHECK(trials.known.back() == last.figures.stepSeconds);
 }
 
 TEST_CASE("A descent keeps to the layouts that are allowed") {
@@ -85,7 +93,7 @@ TEST_CASE("A descent keeps to the layouts that are allowed") {
 TEST_CASE("Layouts beside another one fill the devices and cut the batch evenly") {
   ParallelDegrees layout = start();
   layout.experts = 8;
-  for (const ParallelDegrees &beside : neighboursOf(layout, {1536, /*experts=*/8}, most)) {
+  for (const ParallelDegrees &beside : allNeighboursOf(layout, {1536, /*experts=*/8})) {
     INFO(beside.str());
     CHECK(beside.numDevices() == layout.numDevices());
     CHECK(1536 % (beside.data * beside.microBatch.value_or(1)) == 0);
@@ -93,13 +101,13 @@ TEST_CASE("Layouts beside another one fill the devices and cut the batch evenly"
     CHECK(beside.experts == 8);
     CHECK(!(beside == layout));
   }
-  CHECK(neighboursOf(layout, {64}, most).size() < neighboursOf(layout, {1536}, most).size()); // 64 samples for dp=64
+  CHECK(allNeighboursOf(layout, {64}).size() < allNeighboursOf(layout, {1536}).size()); // 64 samples for dp=64
 }
 
 TEST_CASE("A descent stays where nothing beside it can be costed") {
-  auto none = [](const ParallelDegrees &, std::optional<double>) -> llvm::Expected<std::optional<Plan>> {
+  auto none = [](const ParallelDegrees &, std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
     return std::nullopt;
   };
   const ParallelDegrees from = start();
-  CHECK(llvm::cantFail(improveLayout({from, planOf(from)}, {1536}, most, always, none)).layout == from);
+  CHECK(llvm::cantFail(improveLayout({from, figuresOf(from)}, {1536}, most, always, none)).layout == from);
 }

@@ -4,16 +4,17 @@
 #include "apc/Cluster/Cluster.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Plan/Plan.h"
+#include "apc/Planning/LayoutFigures.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 namespace apc {
 
-/// A layout with its plan, which may need too much memory.
+/// A layout with what its plan takes, which may be too much memory.
 struct EvaluatedLayout {
   ParallelDegrees layout;
-  Plan plan;
+  LayoutFigures figures;
 };
 
 /// A training step, as far as layouts of experts depend on it.
@@ -26,11 +27,11 @@ struct StepSizes {
 /// The experts of a layer; 0 for a model without experts. The least number where layers differ.
 int64_t numExperts(const OpGraph &graph);
 
-/// The plan of a layout; none where the model or the devices do not allow it, or there is no time. Where a step is
+/// The figures of a layout; none where the model or the devices do not allow it, or there is no time. Where a step is
 /// known that takes \p knownSeconds, slower ones need not keep to the memory, nor those that need far more than there
 /// is.
-using TryLayout = llvm::function_ref<llvm::Expected<std::optional<Plan>>(const ParallelDegrees &,
-                                                                         std::optional<double> knownSeconds)>;
+using TryLayout = llvm::function_ref<llvm::Expected<std::optional<LayoutFigures>>(const ParallelDegrees &,
+                                                                                  std::optional<double> knownSeconds)>;
 
 /// Does the request allow a layout?
 using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
@@ -49,8 +50,7 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
 /// --pipeline 1 wants it".
 std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own);
 
-/// A layout among the references of a plan that `request` asked for: with the reason why it does not run, or why the
-/// request would not have given it ("is not as --pipeline 1 wants it").
-Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluated);
+/// A layout among the references of a plan: with the reason why it does not run, or with \p refusal (`refusalOf`).
+Reference referenceOf(const EvaluatedLayout &evaluated, std::string refusal);
 
 } // namespace apc

@@ -16,6 +16,8 @@ struct LayoutFigures {
   MemoryTable lastWorker;             ///< of a device of the worker that holds the last stage
   MemoryTable lastWorkerBetweenSteps; ///< of that, what stays from one step to the next: parameters and states
   int64_t memoryLimitBytes = 0;
+
+  bool fits() const { return memory.total() <= memoryLimitBytes; }
 };
 
 /// The figures of the plan that `evaluateLayout` returns, without reasons and descriptions, which take as long as the

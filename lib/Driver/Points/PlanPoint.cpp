@@ -73,6 +73,14 @@ llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDeg
   return plan ? withFacts(std::move(*plan), request, *point) : std::move(plan);
 }
 
+llvm::Expected<LayoutFigures> figuresOfPoint(const PlanRequest &request, const ParallelDegrees &layout,
+                                             const PlanningControl &control, StepsAtHand &steps) {
+  llvm::Expected<ImportedPoint> point = importPoint(request, control, steps);
+  if (!point)
+    return point.takeError();
+  return figuresOfLayout(point->step->graph, request, point->target, layout, since(point->begin, control));
+}
+
 llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control,
                                          StepsAtHand &steps) {
   llvm::Expected<ImportedPoint> point = importPoint(request, control, steps);

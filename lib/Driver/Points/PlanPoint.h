@@ -4,6 +4,7 @@
 #include "StepsAtHand.h"
 
 #include "apc/Plan/ParallelDegrees.h"
+#include "apc/Planning/LayoutFigures.h"
 #include "apc/Planning/PipelineBound.h"
 
 namespace apc {
@@ -14,6 +15,9 @@ llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl
 /// Costs a layout for a request that has its batches and its recomputation. Errors: the same, and of `evaluateLayout`.
 llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control, StepsAtHand &steps);
+/// The figures of that plan. Errors: the same.
+llvm::Expected<LayoutFigures> figuresOfPoint(const PlanRequest &request, const ParallelDegrees &layout,
+                                             const PlanningControl &control, StepsAtHand &steps);
 /// `boundPipeline` of the step of a request. Errors: those of `buildStep` and of bounding.
 llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control,
                                          StepsAtHand &steps);

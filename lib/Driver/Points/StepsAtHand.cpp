@@ -52,7 +52,7 @@ llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, Wo
   llvm::Expected<StepAtHand> step = buildStep(request);
   if (!step)
     return step.takeError();
-  constexpr double perOp = 22'000; // nanoseconds
+  constexpr double perOp = 36'000; // nanoseconds
   clock.spend(perOp * static_cast<double>(step->graph.ops.size()));
   if (kept.size() == most)
     kept.erase(kept.begin());

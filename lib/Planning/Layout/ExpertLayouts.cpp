@@ -46,23 +46,23 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
     return false;
   if (llvm::any_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == layout; }))
     return true; // what another one was improved to
-  llvm::Expected<std::optional<Plan>> plan = tryLayout(layout, std::nullopt);
-  if (!plan)
-    return plan.takeError();
-  if (!*plan)
+  llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(layout, std::nullopt);
+  if (!figures)
+    return figures.takeError();
+  if (!*figures)
     return false;
   // Ranks hold unequal parts, of which plans state the largest.
   constexpr double evenness = 0.8;
-  const MemoryTable &memory = (*plan)->memory;
+  const MemoryTable &memory = (*figures)->memory;
   double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
                 static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
   double states = evenness * static_cast<double>(memory[MemoryCategory::Optimizer]);
   leastStates = leastHeld ? std::min(leastStates, states) : states;
   leastHeld = std::min(leastHeld.value_or(held), held);
-  limitBytes = static_cast<double>((*plan)->memoryLimitBytes);
-  if (memory.total() > (*plan)->memoryLimitBytes)
+  limitBytes = static_cast<double>((*figures)->memoryLimitBytes);
+  if (!(*figures)->fits())
     return false;
-  fitting.push_back({layout, std::move(**plan)});
+  fitting.push_back({layout, std::move(**figures)});
   return true;
 }
 
@@ -99,7 +99,7 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
-    if (mayTry(own.layout) && (!fastest || own.plan.stepSeconds < fastest->plan.stepSeconds))
+    if (mayTry(own.layout) && (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
   if (!fastest)
     return llvm::Error::success();
@@ -152,12 +152,11 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
   return trials.take();
 }
 
-Reference referenceOf(const PlanRequest &request, const EvaluatedLayout &evaluated) {
-  const Plan &plan = evaluated.plan;
-  int64_t bytes = plan.memory.total();
-  Reference own{"layout " + evaluated.layout.str(), plan.stepSeconds, bytes, bytes <= plan.memoryLimitBytes, ""};
-  own.reason =
-      own.feasible ? refusalOf(request, evaluated.layout, plan.request) : shortageText(bytes, plan.memoryLimitBytes);
+Reference referenceOf(const EvaluatedLayout &evaluated, std::string refusal) {
+  const LayoutFigures &figures = evaluated.figures;
+  int64_t bytes = figures.memory.total();
+  Reference own{"layout " + evaluated.layout.str(), figures.stepSeconds, bytes, figures.fits(), ""};
+  own.reason = own.feasible ? std::move(refusal) : shortageText(bytes, figures.memoryLimitBytes);
   return own;
 }
 

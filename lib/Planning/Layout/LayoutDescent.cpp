@@ -2,6 +2,7 @@
 #include "LayoutDescent.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <numeric>
@@ -35,17 +36,20 @@ ParallelDegrees withPolicy(ParallelDegrees layout, RecomputeChoice policy) {
   return layout;
 }
 
-void addChunks(const ParallelDegrees &layout, std::vector<ParallelDegrees> &neighbours) {
+std::vector<ParallelDegrees> withOtherChunks(const ParallelDegrees &layout) {
+  std::vector<ParallelDegrees> neighbours;
   const int64_t chunks = layout.numChunks();
   if (layout.pipeline == 1)
-    return;
+    return neighbours;
   constexpr std::pair<int64_t, int64_t> changes[] = {{2, 1}, {3, 1}, {3, 2}, {3, 4}, {1, 2}};
   for (auto [times, part] : changes)
     if (chunks % part == 0)
       neighbours.push_back(withChunks(layout, chunks / part * times));
+  return neighbours;
 }
 
-void addSamples(const ParallelDegrees &layout, std::vector<ParallelDegrees> &neighbours) {
+std::vector<ParallelDegrees> withOtherSamples(const ParallelDegrees &layout) {
+  std::vector<ParallelDegrees> neighbours;
   const int64_t samples = layout.microBatch.value_or(1);
   ParallelDegrees more = layout, fewer = layout;
   more.microBatch = samples * 2;
@@ -53,9 +57,11 @@ void addSamples(const ParallelDegrees &layout, std::vector<ParallelDegrees> &nei
   fewer.microBatch = samples / 2;
   if (samples % 2 == 0)
     neighbours.push_back(fewer);
+  return neighbours;
 }
 
-void addTensor(const ParallelDegrees &layout, int64_t mostTensor, std::vector<ParallelDegrees> &neighbours) {
+std::vector<ParallelDegrees> withOtherTensor(const ParallelDegrees &layout, int64_t mostTensor) {
+  std::vector<ParallelDegrees> neighbours;
   const int64_t samples = layout.microBatch.value_or(1);
   ParallelDegrees fewer = layout, more = layout;
   fewer.tensor /= 2;
@@ -68,9 +74,11 @@ void addTensor(const ParallelDegrees &layout, int64_t mostTensor, std::vector<Pa
   more.microBatch = samples * 2;
   if (layout.data % 2 == 0 && more.tensor <= mostTensor)
     neighbours.push_back(more);
+  return neighbours;
 }
 
-void addWorkers(const ParallelDegrees &layout, std::vector<ParallelDegrees> &neighbours) {
+std::vector<ParallelDegrees> withOtherWorkers(const ParallelDegrees &layout) {
+  std::vector<ParallelDegrees> neighbours;
   const int64_t chunks = layout.numChunks();
   ParallelDegrees more = withChunks(layout, std::max<int64_t>(1, chunks / 2));
   more.pipeline *= 2;
@@ -84,9 +92,32 @@ void addWorkers(const ParallelDegrees &layout, std::vector<ParallelDegrees> &nei
     fewer = withChunks(fewer, 1);
   if (layout.pipeline % 2 == 0)
     neighbours.push_back(fewer);
+  return neighbours;
 }
 
-bool fits(const Plan &plan) { return plan.memory.total() <= plan.memoryLimitBytes; }
+std::vector<ParallelDegrees> withOtherPolicy(const ParallelDegrees &layout) {
+  std::vector<ParallelDegrees> neighbours;
+  for (RecomputeChoice policy : policies)
+    if (policy != policyOf(layout))
+      neighbours.push_back(withPolicy(layout, policy));
+  return neighbours;
+}
+
+std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange change, int64_t mostTensor) {
+  switch (change) {
+  case LayoutChange::Tensor:
+    return withOtherTensor(layout, mostTensor);
+  case LayoutChange::Workers:
+    return withOtherWorkers(layout);
+  case LayoutChange::Chunks:
+    return withOtherChunks(layout);
+  case LayoutChange::Samples:
+    return withOtherSamples(layout);
+  case LayoutChange::Recompute:
+    return withOtherPolicy(layout);
+  }
+  llvm_unreachable("a change that is none");
+}
 
 /// Goes from layout to layout.
 class Descent {
@@ -94,22 +125,30 @@ public:
   Descent(EvaluatedLayout from, const StepSizes &step, MayTryLayout mayTry, TryLayout tryLayout)
       : best(std::move(from)), step(step), mayTry(mayTry), tryLayout(tryLayout), tried{best.layout} {}
 
+  /// A change that was worth it is made again; the next one's turn comes when it is not.
   llvm::Expected<EvaluatedLayout> run(int64_t mostTensor) {
-    for (bool isBetter = true; isBetter;) {
-      isBetter = false;
-      for (const ParallelDegrees &next : neighboursOf(best.layout, step, mostTensor)) {
-        llvm::Expected<bool> found = tryWithPolicies(next);
-        if (!found)
-          return found.takeError();
-        isBetter = *found;
-        if (isBetter)
-          break;
-      }
+    constexpr size_t kinds = std::size(layoutChanges);
+    for (size_t kind = 0, inVain = 0; inVain < kinds;) {
+      llvm::Expected<bool> isBetter = tryChange(layoutChanges[kind], mostTensor);
+      if (!isBetter)
+        return isBetter.takeError();
+      inVain = *isBetter ? 0 : inVain + 1;
+      kind = *isBetter ? kind : (kind + 1) % kinds;
     }
     return std::move(best);
   }
 
 private:
+  /// True where a neighbour of that kind is the best.
+  llvm::Expected<bool> tryChange(LayoutChange change, int64_t mostTensor) {
+    for (const ParallelDegrees &next : neighboursOf(best.layout, change, step, mostTensor)) {
+      llvm::Expected<bool> isBetter = tryWithPolicies(next);
+      if (!isBetter || *isBetter)
+        return isBetter;
+    }
+    return false;
+  }
+
   /// True where the layout, or with the next policy, is the best.
   llvm::Expected<bool> tryWithPolicies(const ParallelDegrees &next) {
     llvm::Expected<std::optional<bool>> isBetter = tryOne(next);
@@ -128,16 +167,16 @@ private:
     if (llvm::is_contained(tried, next) || !mayTry(next))
       return std::optional(false);
     tried.push_back(next);
-    llvm::Expected<std::optional<Plan>> plan = tryLayout(next, best.plan.stepSeconds);
-    if (!plan)
-      return plan.takeError();
-    if (!*plan)
+    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, best.figures.stepSeconds);
+    if (!figures)
+      return figures.takeError();
+    if (!*figures)
       return std::optional(false);
-    if ((*plan)->stepSeconds >= best.plan.stepSeconds) // and recomputation only adds to it
+    if ((*figures)->stepSeconds >= best.figures.stepSeconds) // and recomputation only adds to it
       return std::optional(false);
-    if (!fits(**plan))
+    if (!(*figures)->fits())
       return std::nullopt;
-    best = {next, std::move(**plan)};
+    best = {next, std::move(**figures)};
     return std::optional(true);
   }
 
@@ -150,15 +189,9 @@ private:
 
 } // namespace
 
-std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, const StepSizes &step, int64_t mostTensor) {
-  std::vector<ParallelDegrees> neighbours;
-  addTensor(layout, mostTensor, neighbours);
-  addWorkers(layout, neighbours);
-  addChunks(layout, neighbours);
-  addSamples(layout, neighbours);
-  for (RecomputeChoice policy : policies)
-    if (policy != policyOf(layout))
-      neighbours.push_back(withPolicy(layout, policy));
+std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
+                                          int64_t mostTensor) {
+  std::vector<ParallelDegrees> neighbours = changed(layout, change, mostTensor);
   for (ParallelDegrees &own : neighbours)
     own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
   llvm::erase_if(neighbours,

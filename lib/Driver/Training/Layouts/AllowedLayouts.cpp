@@ -3,21 +3,19 @@
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Planning/ExpertLayouts.h"
+#include "apc/Support/Error.h"
 
 namespace apc {
 
-double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.2 : 0.05; }
+double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.25 : 0.05; }
 
 bool mayTryExperts(const PlanRequest &request) {
   return request.pins.empty() && request.inputs.empty() && request.parallel == ParallelMode::Auto;
 }
 
-bool isAllowed(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout) {
+std::string refusalOf(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout) {
   llvm::Expected<PlanRequest> own = requestOfLayout(open, layout);
-  if (own)
-    return refusalOf(request, layout, *own).empty();
-  llvm::consumeError(own.takeError());
-  return false;
+  return own ? refusalOf(request, layout, *own) : takeMessage(own.takeError()).second;
 }
 
 } // namespace apc

@@ -13,7 +13,7 @@ double shareOfLayouts(const PlanRequest &request);
 /// May layouts of experts be the plan of a request?
 bool mayTryExperts(const PlanRequest &request);
 
-/// Might the request give a layout? \p open: the request without what layouts decide.
-bool isAllowed(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout);
+/// Why the request would not give a layout; empty where it might. \p open: the request without what layouts decide.
+std::string refusalOf(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout);
 
 } // namespace apc

@@ -2,6 +2,7 @@
 #include "LayoutReferences.h"
 
 #include "AllowedLayouts.h"
+#include "LayoutCosting.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -25,23 +26,6 @@ PlanRequest openRequest(PlanRequest request) {
   return request;
 }
 
-/// An error of `plan` that the caller has to hand on; none where the layout cannot be.
-llvm::Error ourFault(llvm::Error error, std::string &message) {
-  Fault fault;
-  std::tie(fault, message) = takeMessage(std::move(error));
-  return fault == Fault::Internal ? llvm::make_error<PlannerError>(fault, message) : llvm::Error::success();
-}
-
-void add(LayoutReferences &known, const PlanRequest &request, EvaluatedLayout evaluated) {
-  Reference reference = referenceOf(request, evaluated);
-  bool mayBePlan = reference.feasible && reference.reason.empty() && mayTryExperts(request);
-  known.references.push_back(std::move(reference));
-  if (mayBePlan && (!known.best || evaluated.plan.stepSeconds < known.best->stepSeconds)) {
-    known.best = std::move(evaluated.plan);
-    known.layoutOfBest = evaluated.layout;
-  }
-}
-
 } // namespace
 
 bool needsOwnGraph(const ParallelDegrees &layout) {
@@ -50,7 +34,6 @@ bool needsOwnGraph(const ParallelDegrees &layout) {
 
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control) {
-  LayoutReferences known;
   const double seconds = shareOfLayouts(request) * request.timeLimitSeconds;
   const Stopwatch watch(*control.clock);
   auto secondsLeft = [&] { return seconds - watch.seconds(); };
@@ -60,49 +43,35 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   PlanRequest open = openRequest(request);
   llvm::Expected<StepSizes> sizes = sizesOfStep(open);
   if (!sizes)
-    return llvm::consumeError(sizes.takeError()), std::move(known);
+    return llvm::consumeError(sizes.takeError()), LayoutReferences();
   open.globalBatch = sizes->batch;
   if (workers == ExpertWorkers::Asked)
     sizes->workers = request.pipeline.count;
+  LayoutCosting costing(request, open, evaluate);
   auto tryLayout = [&](const ParallelDegrees &layout,
-                       std::optional<double> knownSeconds) -> llvm::Expected<std::optional<Plan>> {
+                       std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
     if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
-      known.isCutShort = true;
+      costing.cutShort();
       return std::nullopt;
     }
-    PlanRequest own = open;
-    own.timeLimitSeconds = secondsLeft();
     if (control.report)
       control.report("costing layout " + layout.str());
-    llvm::Expected<Plan> plan = evaluate(own, layout, knownSeconds);
-    if (plan)
-      return std::optional(std::move(*plan));
-    std::string message;
-    if (llvm::Error error = ourFault(plan.takeError(), message))
-      return std::move(error);
-    return std::nullopt;
+    return costing.figuresOf(layout, secondsLeft(), knownSeconds);
   };
   if (mayTryExperts(request)) {
-    auto mayTry = [&](const ParallelDegrees &layout) { return isAllowed(request, open, layout); };
+    auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
     const MayTryLayout improves = mayTry;
     auto experts =
         tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, request.pipeline.isOn() ? improves : MayTryLayout());
     if (!experts)
       return experts.takeError();
-    for (EvaluatedLayout &evaluated : *experts)
-      add(known, request, std::move(evaluated));
+    for (const EvaluatedLayout &evaluated : *experts)
+      costing.add(evaluated);
   }
-  for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph)) {
-    llvm::Expected<Plan> plan = evaluate(open, layout, std::nullopt);
-    std::string message;
-    if (plan)
-      add(known, request, {layout, std::move(*plan)});
-    else if (llvm::Error error = ourFault(plan.takeError(), message))
+  for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph))
+    if (llvm::Error error = costing.addNamed(layout))
       return std::move(error);
-    else
-      known.references.push_back({"layout " + layout.str(), std::nullopt, std::nullopt, false, message});
-  }
-  return known;
+  return costing.take();
 }
 
 } // namespace apc

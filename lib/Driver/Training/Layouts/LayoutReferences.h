@@ -8,9 +8,15 @@
 
 namespace apc {
 
-/// The plan of a layout. \p knownSeconds: as for `TryLayout`.
-using EvaluateRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &,
-                                                                  std::optional<double> knownSeconds)>;
+/// The figures of a layout of a request. \p knownSeconds: as for `TryLayout`.
+using FiguresOfRequested = llvm::function_ref<llvm::Expected<LayoutFigures>(
+    const PlanRequest &, const ParallelDegrees &, std::optional<double> knownSeconds)>;
+/// Its plan, which takes twice as long.
+using PlanOfRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &)>;
+struct EvaluateRequested {
+  FiguresOfRequested figures;
+  PlanOfRequested plan;
+};
 
 /// Layouts as references, and the fastest of those that fit and that the request allows.
 struct LayoutReferences {
@@ -31,7 +37,7 @@ enum class ExpertWorkers { Asked, Any };
 
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
 /// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal
-/// ones of \p evaluate.
+/// ones of \p evaluate, which plans the fastest layout alone.
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control);
 

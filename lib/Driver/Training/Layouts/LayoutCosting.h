@@ -1,0 +1,35 @@
+// Layouts of one request, costed one after the other.
+#pragma once
+
+#include "LayoutReferences.h"
+
+namespace apc {
+
+/// Of layouts, their figures alone are found out; the plan is made of the fastest, at the end.
+class LayoutCosting {
+public:
+  /// \p open: the request without what layouts decide.
+  LayoutCosting(const PlanRequest &request, PlanRequest open, EvaluateRequested evaluate)
+      : request(request), open(std::move(open)), evaluate(evaluate) {}
+
+  /// The figures of a layout, found within so many seconds; none where it cannot be. Errors: internal ones.
+  llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout, double seconds,
+                                                         std::optional<double> knownSeconds);
+  /// A layout among the references.
+  void add(const EvaluatedLayout &evaluated);
+  /// A layout that the request names, among the references even where it cannot be. Errors: internal ones.
+  llvm::Error addNamed(const ParallelDegrees &layout);
+  /// Not all layouts were costed.
+  void cutShort() { known.isCutShort = true; }
+  /// All that were added, with the plan of the fastest that fits and that the request allows. Errors: internal ones.
+  llvm::Expected<LayoutReferences> take();
+
+private:
+  const PlanRequest &request;
+  PlanRequest open;
+  EvaluateRequested evaluate;
+  LayoutReferences known;
+  std::optional<EvaluatedLayout> best;
+};
+
+} // namespace apc

@@ -80,17 +80,18 @@ std::vector<ParallelDegrees> withOtherTensor(const ParallelDegrees &layout, int6
 std::vector<ParallelDegrees> withOtherWorkers(const ParallelDegrees &layout) {
   std::vector<ParallelDegrees> neighbours;
   const int64_t chunks = layout.numChunks();
-  ParallelDegrees more = withChunks(layout, std::max<int64_t>(1, chunks / 2));
+  ParallelDegrees more = layout, fewer = layout;
   more.pipeline *= 2;
   more.data /= 2;
   if (layout.data % 2 == 0)
+    neighbours.push_back(withChunks(more, std::max<int64_t>(1, chunks / 2)));
+  if (layout.data % 2 == 0 && chunks > 1)
     neighbours.push_back(more);
-  ParallelDegrees fewer = withChunks(layout, chunks * 2);
   fewer.pipeline /= 2;
   fewer.data *= 2;
-  if (fewer.pipeline == 1)
-    fewer = withChunks(fewer, 1);
   if (layout.pipeline % 2 == 0)
+    neighbours.push_back(withChunks(fewer, fewer.pipeline == 1 ? 1 : chunks * 2));
+  if (fewer.pipeline > 1 && layout.pipeline % 2 == 0)
     neighbours.push_back(fewer);
   return neighbours;
 }

@@ -8,7 +8,7 @@ namespace apc {
 /// One thing in which the layouts beside another one differ from it.
 enum class LayoutChange {
   Tensor,    ///< half or twice as many ways of tp, with as many micro-batches where that is possible
-  Workers,   ///< twice or half as many, with as many stages
+  Workers,   ///< twice or half as many, with as many stages, or with as many chunks
   Chunks,    ///< two or three times as many, half as many again, or three or two quarters of them
   Samples,   ///< twice or half as many in a micro-batch
   Recompute, ///< another policy

@@ -3,7 +3,10 @@
 
 #include "LayoutDescent.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace apc {
@@ -18,11 +21,16 @@ public:
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
   bool hasFitting() const { return !fitting.empty(); }
-  /// The fastest that may be tried, improved.
+  /// The fastest of those that were not improved yet and may be tried, improved.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
 private:
+  /// The figures of a layout, found out once.
+  llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
+                                                         std::optional<double> knownSeconds);
+  /// What a layout that was costed needs on the fullest device; infinite for others.
+  double bytesOf(const ParallelDegrees &layout) const;
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
   /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
@@ -36,17 +44,30 @@ private:
   StepSizes step;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
+  std::vector<ParallelDegrees> improved; ///< layouts from which improvement began, and where it ended
+  std::vector<std::pair<ParallelDegrees, std::optional<LayoutFigures>>> costed;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
   double leastStates = 0;          ///< of one device
   double limitBytes = 0;
 };
+
+llvm::Expected<std::optional<LayoutFigures>> ExpertTrials::figuresOf(const ParallelDegrees &layout,
+                                                                     std::optional<double> knownSeconds) {
+  auto own = llvm::find_if(costed, [&](const auto &each) { return each.first == layout; });
+  if (own != costed.end())
+    return own->second;
+  llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(layout, knownSeconds);
+  if (figures)
+    costed.emplace_back(layout, *figures);
+  return figures;
+}
 
 llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   if (holdsTooMuch(layout))
     return false;
   if (llvm::any_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == layout; }))
     return true; // what another one was improved to
-  llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(layout, std::nullopt);
+  llvm::Expected<std::optional<LayoutFigures>> figures = figuresOf(layout, std::nullopt);
   if (!figures)
     return figures.takeError();
   if (!*figures)
@@ -66,8 +87,16 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   return true;
 }
 
+double ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
+  for (const auto &[own, figures] : costed)
+    if (own == layout && figures)
+      return static_cast<double>(figures->memory.total());
+  return HUGE_VAL;
+}
+
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
+  double least = HUGE_VAL; // bytes of fewer workers, with nothing recomputed
   const int64_t most = step.workers.value_or(devices);
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
@@ -86,6 +115,12 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
       layout.chunks = 2;
       return add(layout).takeError();
     }
+    // With twice as many workers twice as many micro-batches are in flight.
+    constexpr double same = 0.9;
+    const double bytes = bytesOf(layout);
+    if (fitsRecomputed && bytes > same * least)
+      return llvm::Error::success();
+    least = std::min(least, bytes);
     layout.recompute = RecomputeChoice::Full;
     if (!fitsRecomputed)
       fits = add(layout);
@@ -99,16 +134,19 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
-    if (mayTry(own.layout) && (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
+    if (!llvm::is_contained(improved, own.layout) && mayTry(own.layout) &&
+        (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
   if (!fastest)
     return llvm::Error::success();
-  const ParallelDegrees from = fastest->layout;
-  llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryLayout);
+  improved.push_back(fastest->layout);
+  auto tryOne = [&](const ParallelDegrees &layout, std::optional<double> known) { return figuresOf(layout, known); };
+  llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryOne);
   if (!last)
     return last.takeError();
-  if (!(last->layout == from))
-    fitting.push_back(std::move(*last));
+  if (llvm::none_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == last->layout; }))
+    fitting.push_back(*last);
+  improved.push_back(std::move(last->layout));
   return llvm::Error::success();
 }
 
@@ -149,6 +187,9 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
     if (llvm::Error error = trials.improve(most, mayImprove))
       return std::move(error);
   }
+  if (mayImprove)
+    if (llvm::Error error = trials.improve(most, mayImprove))
+      return std::move(error);
   return trials.take();
 }
 

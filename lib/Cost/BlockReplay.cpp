@@ -1,126 +1,13 @@
-// PyTorch's caching allocator as of 2023, for one stream, with its pools of small and of large requests.
+// Steps replayed in the allocator, with less and less memory.
 #include "BlockReplay.h"
 
+#include "CachingAllocator.h"
+
 #include <algorithm>
-#include <optional>
-#include <set>
 
 namespace apc {
 
 namespace {
-
-constexpr int64_t kib = 1024, mib = 1024 * kib;
-/// c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize, kSmallBuffer, kMinLargeAlloc,
-/// kLargeBuffer, kRoundLarge.
-constexpr int64_t granularity = 512, smallBytes = mib, smallSegmentBytes = 2 * mib, largeBytes = 10 * mib,
-                  segmentBytes = 20 * mib, largeGranularity = 2 * mib;
-
-constexpr int64_t roundedUp(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
-
-using BlockId = uint32_t;
-
-class CachingAllocator {
-public:
-  explicit CachingAllocator(int64_t limit) : limit(limit) {}
-
-  /// None where memory is short.
-  std::optional<BlockId> take(int64_t bytes) {
-    bytes = roundedUp(bytes, granularity);
-    std::set<std::pair<int64_t, BlockId>> &free = freeOf(bytes <= smallBytes);
-    auto found = free.lower_bound({bytes, 0});
-    std::optional<BlockId> block = found != free.end() ? std::optional(found->second) : segmentFor(bytes);
-    if (block && found != free.end())
-      setFree(*block, false);
-    if (block)
-      cut(*block, bytes);
-    return block;
-  }
-
-  void giveBack(BlockId block) {
-    join(block, blocks[block].next);
-    if (std::optional<BlockId> previous = blocks[block].previous; previous && blocks[*previous].isFree) {
-      setFree(*previous, false);
-      blocks[*previous].bytes += blocks[block].bytes;
-      link(*previous, blocks[block].next);
-      block = *previous;
-    }
-    setFree(block, true);
-  }
-
-  int64_t reserved() const { return reservedBytes; }
-
-private:
-  struct Block {
-    int64_t bytes = 0;
-    std::optional<BlockId> previous = {}, next = {};
-    bool isFree = false, isSmall = false;
-  };
-
-  std::set<std::pair<int64_t, BlockId>> &freeOf(bool isSmall) { return isSmall ? freeSmall : freeLarge; }
-
-  void setFree(BlockId block, bool isFree) {
-    std::set<std::pair<int64_t, BlockId>> &free = freeOf(blocks[block].isSmall);
-    blocks[block].isFree = isFree;
-    if (isFree)
-      free.insert({blocks[block].bytes, block});
-    else
-      free.erase({blocks[block].bytes, block});
-  }
-  void link(BlockId block, std::optional<BlockId> next) {
-    blocks[block].next = next;
-    if (next)
-      blocks[*next].previous = block;
-  }
-  /// The block takes up the one behind it, if that is free.
-  void join(BlockId block, std::optional<BlockId> next) {
-    if (!next || !blocks[*next].isFree)
-      return;
-    setFree(*next, false);
-    blocks[block].bytes += blocks[*next].bytes;
-    link(block, blocks[*next].next);
-  }
-  void cut(BlockId block, int64_t bytes) {
-    int64_t rest = blocks[block].bytes - bytes;
-    const bool isSmall = blocks[block].isSmall;
-    if (isSmall ? rest < granularity : rest <= smallBytes)
-      return;
-    auto behind = static_cast<BlockId>(blocks.size());
-    blocks.push_back({rest, block, blocks[block].next, /*isFree=*/false, isSmall});
-    link(behind, blocks[block].next);
-    link(block, behind);
-    blocks[block].bytes = bytes;
-    setFree(behind, true);
-  }
-  std::optional<BlockId> segmentFor(int64_t bytes) {
-    const bool isSmall = bytes <= smallBytes;
-    int64_t segment = isSmall              ? smallSegmentBytes
-                      : bytes < largeBytes ? segmentBytes
-                                           : roundedUp(bytes, largeGranularity);
-    if (reservedBytes + segment > limit)
-      giveSegmentsBack();
-    if (reservedBytes + segment > limit)
-      return std::nullopt;
-    reservedBytes += segment;
-    blocks.push_back({segment, {}, {}, /*isFree=*/false, isSmall});
-    return static_cast<BlockId>(blocks.size() - 1);
-  }
-  void giveSegmentsBack() {
-    giveSegmentsBack(freeLarge);
-    giveSegmentsBack(freeSmall);
-  }
-  void giveSegmentsBack(std::set<std::pair<int64_t, BlockId>> &free) {
-    for (auto each = free.begin(); each != free.end();) {
-      const Block &block = blocks[each->second];
-      bool isWhole = !block.previous && !block.next;
-      reservedBytes -= isWhole ? block.bytes : 0;
-      each = isWhole ? free.erase(each) : std::next(each);
-    }
-  }
-
-  int64_t limit, reservedBytes = 0;
-  std::vector<Block> blocks;
-  std::set<std::pair<int64_t, BlockId>> freeSmall, freeLarge;
-};
 
 /// A request, or the return of one; by its number among all requests.
 struct BlockEvent {
@@ -236,23 +123,43 @@ private:
   BlockEvents step;
 };
 
-/// The most bytes of segments at once; none where the events do not run within `limit`.
-std::optional<int64_t> mostReserved(const BlockEvents &step, int64_t limit) {
-  CachingAllocator allocator(limit);
-  std::vector<BlockId> blocks(step.bytes.size());
-  int64_t most = 0;
-  for (BlockEvent event : step.events) {
+/// A replay that has come to an event.
+struct ReplayState {
+  CachingAllocator allocator;
+  std::vector<CachingAllocator::BlockId> blocks; ///< by request
+  size_t next = 0;                               ///< event
+};
+
+struct Replayed {
+  std::optional<int64_t> most;       ///< bytes of segments at once; none where memory is short
+  std::optional<ReplayState> atMark; ///< in front of the first event that asks for more than the mark
+};
+
+/// From \p state on, in a memory of \p limit.
+Replayed replay(const BlockEvents &step, ReplayState state, int64_t limit, int64_t mark) {
+  Replayed result;
+  CachingAllocator &allocator = state.allocator;
+  int64_t most = allocator.reserved();
+  for (; state.next < step.events.size(); ++state.next) {
+    const BlockEvent event = step.events[state.next];
     if (!event.isTaken) {
-      allocator.giveBack(blocks[event.request]);
+      allocator.giveBack(state.blocks[event.request]);
       continue;
     }
-    std::optional<BlockId> block = allocator.take(step.bytes[event.request]);
+    const int64_t bytes = step.bytes[event.request];
+    std::optional<CachingAllocator::BlockId> block = allocator.takeFree(bytes);
+    if (!block) {
+      if (!result.atMark && !allocator.hasRoom(bytes, mark))
+        result.atMark = state;
+      block = allocator.takeSegment(bytes, limit);
+    }
     if (!block)
-      return std::nullopt;
-    blocks[event.request] = *block;
+      return result;
+    state.blocks[event.request] = *block;
     most = std::max(most, allocator.reserved());
   }
-  return most;
+  result.most = most;
+  return result;
 }
 
 int64_t mostAlive(const BlockEvents &step) {
@@ -272,13 +179,21 @@ int64_t bytesOfBlocks(const BlockProgram &program, int64_t memoryBytes) {
   int64_t low = mostAlive(step);
   if (low > memoryBytes)
     return low;
-  int64_t high = *mostReserved(step, INT64_MAX / 2);
+  // Every memory of more than `low` runs alike until more than `low` is asked for.
+  ReplayState start{{}, std::vector<CachingAllocator::BlockId>(step.bytes.size())};
+  Replayed first = replay(step, start, INT64_MAX / 2, low);
+  int64_t high = *first.most;
+  if (first.atMark)
+    start = std::move(*first.atMark);
   while (high - low > high / steps) {
     int64_t middle = low + (high - low) / 2;
-    if (std::optional<int64_t> most = mostReserved(step, middle))
-      high = std::min(middle, *most);
-    else
+    Replayed within = replay(step, start, middle, middle);
+    if (within.most) {
+      high = std::min(middle, *within.most);
+    } else {
       low = middle;
+      start = std::move(*within.atMark);
+    }
   }
   return high;
 }

@@ -10,7 +10,7 @@ namespace {
 class BlockRequests {
 public:
   BlockRequests(const OpGraph &graph, ArrayRef<GraphMove> moves, const Timeline &time, const ProgramMemory &memory)
-      : graph(graph), moves(moves), time(time), memory(memory), storages(graph.storages()) {
+      : graph(graph), moves(moves), time(time), memory(memory), storages(graph.storages()), runs(graph.microBatches()) {
     for (size_t index = 0; index < memory.live.size(); ++index)
       if (memory.moveOf[index])
         copyOf.try_emplace({storageOf(index), memory.live[index].begin}, index);
@@ -38,7 +38,7 @@ private:
   static size_t ofMoves(size_t at) { return 2 * at; }
   static size_t ofOp(size_t at) { return 2 * at + 1; }
   size_t storageOf(size_t index) const { return storages[memory.values[index].value.index()].index(); }
-  bool isRepeated(size_t at) const { return graph.op(time.opAt(at)).repeats == graph.microBatches(); }
+  bool isRepeated(size_t at) const { return graph.op(time.opAt(at)).repeats == runs; }
 
   BlockProgram frame() const;
   void addStates(BlockProgram &program) const;
@@ -55,6 +55,7 @@ private:
   const Timeline &time;
   const ProgramMemory &memory;
   std::vector<ValueId> storages;
+  int64_t runs;                                       ///< of what each micro-batch does
   std::map<std::pair<size_t, size_t>, size_t> copyOf; ///< (storage, position) -> the copy that begins there
   std::vector<BlockUse> uses;                         ///< by interval
 };
@@ -66,7 +67,7 @@ BlockProgram BlockRequests::frame() const {
     if (isRepeated(at))
       program.numRepeated = ofMoves(at + 1);
   program.backward = graph.inFlight ? ofMoves(time.at(graph.inFlight->backward)) : program.numRepeated;
-  program.microBatches = graph.microBatches();
+  program.microBatches = runs;
   program.others = graph.othersInFlight();
   return program;
 }

@@ -9,23 +9,34 @@ namespace apc {
 
 namespace {
 
-/// A request, or the return of one; by its number among all requests.
+/// A request, or the return of one. Requests that are alive together have numbers of their own.
 struct BlockEvent {
+  int64_t bytes;
   uint32_t request;
   bool isTaken;
 };
 
 struct BlockEvents {
   std::vector<BlockEvent> events;
-  std::vector<int64_t> bytes; ///< by request
+  std::vector<int64_t> bytes;     ///< by request
+  std::vector<uint32_t> returned; ///< numbers that the next requests take
 
   uint32_t take(int64_t size) {
     auto request = static_cast<uint32_t>(bytes.size());
-    bytes.push_back(size);
-    events.push_back({request, true});
+    if (returned.empty()) {
+      bytes.push_back(size);
+    } else {
+      request = returned.back();
+      returned.pop_back();
+      bytes[request] = size;
+    }
+    events.push_back({size, request, true});
     return request;
   }
-  void giveBack(uint32_t request) { events.push_back({request, false}); }
+  void giveBack(uint32_t request) {
+    events.push_back({bytes[request], request, false});
+    returned.push_back(request);
+  }
 };
 
 /// The requests of two steps in their order.
@@ -146,12 +157,11 @@ Replayed replay(const BlockEvents &step, ReplayState state, int64_t limit, int64
       allocator.giveBack(state.blocks[event.request]);
       continue;
     }
-    const int64_t bytes = step.bytes[event.request];
-    std::optional<CachingAllocator::BlockId> block = allocator.takeFree(bytes);
+    std::optional<CachingAllocator::BlockId> block = allocator.takeFree(event.bytes);
     if (!block) {
-      if (!result.atMark && !allocator.hasRoom(bytes, mark))
+      if (!result.atMark && !allocator.hasRoom(event.bytes, mark))
         result.atMark = state;
-      block = allocator.takeSegment(bytes, limit);
+      block = allocator.takeSegment(event.bytes, limit);
     }
     if (!block)
       return result;
@@ -165,7 +175,7 @@ Replayed replay(const BlockEvents &step, ReplayState state, int64_t limit, int64
 int64_t mostAlive(const BlockEvents &step) {
   int64_t alive = 0, most = 0;
   for (BlockEvent event : step.events) {
-    alive += event.isTaken ? step.bytes[event.request] : -step.bytes[event.request];
+    alive += event.isTaken ? event.bytes : -event.bytes;
     most = std::max(most, alive);
   }
   return most;

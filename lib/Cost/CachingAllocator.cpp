@@ -28,12 +28,13 @@ constexpr int64_t segmentFor(int64_t bytes) {
 } // namespace
 
 std::optional<CachingAllocator::BlockId> CachingAllocator::takeFree(int64_t bytes) {
-  const FreeBlocks &free = freeOf(isSmallBlock(bytes));
+  FreeBlocks &free = freeOf(isSmallBlock(bytes));
   auto found = llvm::lower_bound(free, std::pair(blockBytes(bytes), BlockId(0)));
   if (found == free.end())
     return std::nullopt;
   const BlockId block = found->second;
-  setTaken(block);
+  blocks[block].isFree = false;
+  free.erase(found);
   cut(block, blockBytes(bytes));
   return block;
 }

@@ -6,7 +6,14 @@
 namespace apc {
 
 std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
+  std::vector<size_t> numUses(values.size());
+  for (const GraphOp &op : ops)
+    for (std::optional<ValueId> value : op.operands)
+      if (value)
+        ++numUses[value->index()];
   std::vector<std::vector<Use>> users(values.size());
+  for (auto [own, number] : llvm::zip_equal(users, numUses))
+    own.reserve(number);
   for (size_t op = 0; op < ops.size(); ++op)
     for (auto [operand, value] : llvm::enumerate(ops[op].operands))
       if (value)

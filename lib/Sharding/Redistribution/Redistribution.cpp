@@ -11,11 +11,20 @@ struct Redistributor::State {
   using Pair = std::pair<Sharding, Sharding>;
 
   State(const TensorShape &shape, const Mesh &mesh, SecondsOfCollective cost)
-      : shape(shape), mesh(mesh), cost(std::move(cost)) {
-    if (!ShardingGraph::fits(shape.numDims(), mesh.numAxes()))
-      return;
-    graph.emplace(shape.numDims(), wholeSpace().unitSizes(mesh));
-    search.emplace(*graph, wholeSpace(), this->shape, this->mesh, this->cost);
+      : shape(shape), mesh(mesh), cost(std::move(cost)) {}
+
+  /// Made when it is first asked for, like the search: most tensors are used as they are made. Null where there are too
+  /// many shardings for one graph.
+  ShardingGraph *wholeGraph() {
+    if (!graph && ShardingGraph::fits(shape.numDims(), mesh.numAxes()))
+      graph.emplace(shape.numDims(), wholeSpace().unitSizes(mesh));
+    return graph ? &*graph : nullptr;
+  }
+
+  RedistributionSearch *wholeSearch() {
+    if (ShardingGraph *whole = search ? nullptr : wholeGraph())
+      search.emplace(*whole, wholeSpace(), shape, mesh, cost);
+    return search ? &*search : nullptr;
   }
 
   /// One search for all pairs of shardings that cut dims inside these parts, or as one run.
@@ -64,9 +73,8 @@ struct Redistributor::State {
 
   /// The search for many pairs that may answer this pair.
   std::optional<Shared> ordinary(const Sharding &from, const Sharding &to) {
-    RedistributionSearch *found = search ? &*search : nullptr;
-    if (!from.parted.empty() || !to.parted.empty())
-      found = partedSearch(from, to);
+    const bool isParted = !from.parted.empty() || !to.parted.empty();
+    RedistributionSearch *found = isParted ? partedSearch(from, to) : wholeSearch();
     if (!found)
       return std::nullopt;
     Shared shared{found, found->stateOf(from), found->stateOf(to)};
@@ -85,8 +93,8 @@ struct Redistributor::State {
 
   Redistribution findSpecial(const Sharding &from, const Sharding &to) {
     PartedDims parted = partedOf(from, to);
-    if (graph && parted.empty())
-      return searchOne(*graph, wholeSpace(), from, to);
+    if (ShardingGraph *whole = parted.empty() ? wholeGraph() : nullptr)
+      return searchOne(*whole, wholeSpace(), from, to);
     if (ShardingGraph::fits(shape.numDims() + parted.size(), mesh.numAxes())) {
       SearchSpace space = SearchSpace::whole(shape.numDims(), mesh, parted);
       ShardingGraph whole(space.dims.size(), space.unitSizes(mesh));
@@ -111,7 +119,7 @@ struct Redistributor::State {
   TensorShape shape;
   Mesh mesh;
   SecondsOfCollective cost;
-  std::optional<ShardingGraph> graph; ///< none where there are too many shardings for one graph
+  std::optional<ShardingGraph> graph;
   std::optional<RedistributionSearch> search;
   std::map<PartedDims, std::unique_ptr<PartedSearch>> partedSearches;
   std::map<Pair, Redistribution> specials;
@@ -138,6 +146,8 @@ Redistributor::State &Redistributor::stateFor(const Sharding &from) {
 }
 
 std::optional<double> Redistributor::seconds(const Sharding &from, const Sharding &to) {
+  if (from == to)
+    return 0;
   if (!State::isReachable(from, to))
     return std::nullopt;
   State &own = stateFor(from);

@@ -62,11 +62,13 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegre
   WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
   const bool gathersLogits = task.pool.runtime.gathersLogits;
   LayoutFilter strict(task.graph, costs.mesh, layout, /*isStrict=*/true, gathersLogits);
+  auto strictKinds = [&](OpId op) { return strict.kindOf(op); };
   if (task.graph.microBatches() == 1)
     return carryOut(task, costs.mesh,
-                    problemOfLayout(task.graph, costs.model, strict, copies, task.fusion, costs.moves), keepsToLimit);
+                    problemOfLayout(task.graph, costs.model, {strict, strictKinds}, copies, task.fusion, costs.moves),
+                    keepsToLimit);
   if (std::optional<PlanningProblem> possible =
-          possibleProblemOfLayout(task.graph, costs.model, strict, copies, task.fusion, costs.moves)) {
+          possibleProblemOfLayout(task.graph, costs.model, {strict, strictKinds}, copies, task.fusion, costs.moves)) {
     llvm::Expected<Candidate> waiting = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
     if (waiting || !waiting.errorIsA<PlannerError>())
       return waiting;
@@ -75,7 +77,9 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegre
       return llvm::make_error<PlannerError>(fault, message);
   }
   LayoutFilter other(task.graph, costs.mesh, layout, /*isStrict=*/false, gathersLogits);
-  return carryOut(task, costs.mesh, problemOfLayout(task.graph, costs.model, other, copies, task.fusion, costs.moves),
+  auto otherKinds = [&](OpId op) { return other.kindOf(op); };
+  return carryOut(task, costs.mesh,
+                  problemOfLayout(task.graph, costs.model, {other, otherKinds}, copies, task.fusion, costs.moves),
                   keepsToLimit);
 }
 

@@ -38,7 +38,7 @@ LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const P
       ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
       zero(layout.zero), isStrict(isStrict), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
       inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()), isOfLoss(lossValues(graph)),
-      parts(stepParts(graph)), follows(graph.followers()), bestOf(graph.ops.size()) {
+      parts(stepParts(graph)), follows(graph.followers()), kindsOfOps(graph.ops.size()) {
   AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
   groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
   if (!mesh.experts.empty())
@@ -156,18 +156,25 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   return points;
 }
 
+uint32_t LayoutFilter::kindOf(OpId op) {
+  std::optional<uint32_t> &kind = kindsOfOps[op.index()];
+  if (!kind)
+    kind =
+        kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
+                    cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()]});
+  return *kind;
+}
+
 int LayoutFilter::best(OpId op) {
-  if (bestOf[op.index()])
-    return *bestOf[op.index()];
-  auto key =
-      std::make_tuple(graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
-                      cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op));
-  auto [entry, isNew] = known.try_emplace(key, -1);
-  if (isNew)
-    for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))
-      entry->second = std::max(entry->second, score(op, strategy));
-  bestOf[op.index()] = entry->second;
-  return entry->second;
+  const uint32_t kind = kindOf(op);
+  bestOf.resize(std::max<size_t>(bestOf.size(), kind + 1));
+  std::optional<int> &best = bestOf[kind];
+  if (best)
+    return *best;
+  best = -1;
+  for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))
+    best = std::max(*best, score(op, strategy));
+  return *best;
 }
 
 /// The operand of a contraction, or the table of an embedding, that is a weight and that tp therefore cuts. The mask of

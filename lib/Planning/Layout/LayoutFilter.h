@@ -7,7 +7,8 @@
 #include "../Task.h"
 #include "LayoutMesh.h"
 
-#include <map>
+#include "apc/Support/Interner.h"
+
 #include <tuple>
 
 namespace apc {
@@ -32,6 +33,8 @@ public:
                bool gathersLogits);
 
   bool operator()(OpId op, const Strategy &strategy);
+  /// Ops of one number have one rule, and the same strategies are left to them.
+  uint32_t kindOf(OpId op);
 
 private:
   using Part = StepPart;
@@ -68,10 +71,13 @@ private:
   std::vector<bool> isOfLoss; ///< by value: logits and what is made of them
   std::vector<Part> parts;    ///< by op
   std::vector<bool> follows;  ///< by op: tied to another, which leads
-  using Key = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
-                         std::optional<unsigned>, Part, bool, bool>;
-  std::map<Key, int> known;               ///< the best score
-  std::vector<std::optional<int>> bestOf; ///< by op: the same
+  /// All that the verdict on a strategy follows from: the rule, the factors of batch, sequence and experts, the operand
+  /// that is a weight, the part, and whether the op accumulates, reads logits, and follows.
+  using Kind = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
+                          std::optional<unsigned>, Part, bool, bool, bool>;
+  Interner<Kind> kinds;
+  std::vector<std::optional<uint32_t>> kindsOfOps;
+  std::vector<std::optional<int>> bestOf; ///< by kind: the best score
 };
 
 } // namespace apc

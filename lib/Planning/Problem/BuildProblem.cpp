@@ -179,7 +179,30 @@ const std::vector<Choice> &ProblemBuilder::choicesOf(NodeId node, const std::vec
   return own;
 }
 
+NodeKind ProblemBuilder::kindOfNode(NodeId node) const {
+  llvm::ArrayRef<OpId> ops = planning.opsOf(node);
+  NodeKind kind;
+  kind.ops.reserve(ops.size());
+  for (OpId op : ops) {
+    kind.ops.push_back(opCosts.keyOf(op));
+    kind.covers.push_back(covers(op));
+    kind.kept.push_back(kindOf(op));
+  }
+  kind.inner = innerUses(node);
+  kind.tied = tiedKey(graph, ops);
+  return kind;
+}
+
 NodeTableId ProblemBuilder::nodeTable(NodeId node) {
+  if (!kindOf)
+    return newNodeTable(node);
+  auto [entry, isNew] = tablesOfKinds.try_emplace(kindOfNode(node));
+  if (isNew)
+    entry->second = newNodeTable(node);
+  return entry->second;
+}
+
+NodeTableId ProblemBuilder::newNodeTable(NodeId node) {
   llvm::ArrayRef<OpId> ops = planning.opsOf(node);
   auto [ownKey, offeredChoices] = keyOf(node);
   auto [entry, isNew] = nodeTables.try_emplace(std::move(ownKey));
@@ -288,17 +311,19 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();
 }
 
-PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep, WeightCopies copies,
+PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice, WeightCopies copies,
                                 const Fusion &fusion, RedistributionSeconds &moves) {
   StorageLimit storage(graph, /*stage=*/{});
-  return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).build();
+  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf)
+      .build();
 }
 
-std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep,
+std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice,
                                                        WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves) {
   StorageLimit storage(graph, /*stage=*/{});
-  return ProblemBuilder(graph, model, keep, storage, copies, fusion, /*moment=*/{}, &moves).buildPossible();
+  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf)
+      .buildPossible();
 }
 
 } // namespace apc

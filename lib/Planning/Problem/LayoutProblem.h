@@ -6,17 +6,20 @@
 
 namespace apc {
 
-/// Does a layout leave a strategy to an op?
-using LayoutChoice = llvm::function_ref<bool(OpId, const Strategy &)>;
+/// What a layout leaves to the ops.
+struct LayoutChoice {
+  llvm::function_ref<bool(OpId, const Strategy &)> keep; ///< does it leave a strategy to an op?
+  llvm::function_ref<uint32_t(OpId)> kindOf;             ///< ops of one number have one rule and keep the same
+};
 
-/// The problem that `buildProblem` returns, with the choices that \p keep leaves. \p moves: the seconds of values that
-/// move alone, at the costs of \p model; searches that it makes here serve the next problem.
-PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep, WeightCopies copies,
+/// The problem that `buildProblem` returns, with the choices that \p choice leaves. \p moves: the seconds of values
+/// that move alone, at the costs of \p model; searches that it makes here serve the next problem.
+PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice, WeightCopies copies,
                                 const Fusion &fusion, RedistributionSeconds &moves);
 
 /// The same; none where two ops have no possible pair of choices, so that nothing could be found.
-std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice keep,
-                                                       WeightCopies copies, const Fusion &fusion,
+std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model,
+                                                       LayoutChoice choice, WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves);
 
 } // namespace apc

@@ -28,11 +28,12 @@ struct WaySeconds {
 class ProblemBuilder {
 public:
   using Filter = llvm::function_ref<bool(OpId, const Strategy &)>;
+  using KindOf = llvm::function_ref<uint32_t(OpId)>;
 
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment,
-                 RedistributionSeconds *known = nullptr)
-      : graph(graph), model(model), keep(keep), storage(storage), copies(copies), moment(moment),
+                 RedistributionSeconds *known = nullptr, KindOf kindOf = nullptr)
+      : graph(graph), model(model), keep(keep), kindOf(kindOf), storage(storage), copies(copies), moment(moment),
         passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
         opCosts(graph, model, moment), positions(graph.ops.size()),
         exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion),
@@ -53,6 +54,9 @@ private:
   void addAllEdges(bool stopsEarly);
   void formNodes();
   NodeTableId nodeTable(NodeId node);
+  /// The same by what the filter leaves, one strategy after the other.
+  NodeTableId newNodeTable(NodeId node);
+  NodeKind kindOfNode(NodeId node) const;
   /// With the choices that `NodeKey::kept` speaks of.
   std::pair<NodeKey, const std::vector<Choice> *> keyOf(NodeId node);
   std::vector<InnerUse> innerUses(NodeId node) const;
@@ -108,6 +112,7 @@ private:
   const OpGraph &graph;
   const CostModel &model;
   Filter keep;
+  KindOf kindOf; ///< null where nothing is known of what the filter leaves
   const StorageLimit &storage;
   WeightCopies copies;
   std::optional<Moment> moment;
@@ -122,6 +127,7 @@ private:
   std::map<RuleId, std::vector<Strategy>> enumerated;
   std::map<std::pair<std::vector<TiedKey>, std::vector<bool>>, std::vector<Choice>> choices;
   std::map<NodeKey, NodeTableId> nodeTables;
+  std::map<NodeKind, NodeTableId> tablesOfKinds;
   Interner<Side> sides;
   std::vector<std::vector<Sharding>> columns;              ///< by side, by choice
   std::vector<uint32_t> givenSides;                        ///< by value: its side at its producer

@@ -1,6 +1,7 @@
 // Keys by which nodes and edges of a problem share tables.
 #pragma once
 
+#include "Choices.h"
 #include "OpCosts.h"
 
 #include "apc/Search/Problem.h"
@@ -29,6 +30,17 @@ struct NodeKey {
   std::vector<bool> kept;    ///< choices by these that it leaves to the ops that follow; empty without a filter
 
   friend auto operator<=>(const NodeKey &, const NodeKey &) = default;
+};
+
+/// Everything that the key of a node follows from, where a filter tells ops apart by kinds.
+struct NodeKind {
+  std::vector<OpKey> ops;
+  std::vector<bool> covers;   ///< by op
+  std::vector<uint32_t> kept; ///< by op: the kind of what the filter leaves to it
+  std::vector<InnerUse> inner;
+  std::vector<TiedKey> tied;
+
+  friend auto operator<=>(const NodeKind &, const NodeKind &) = default;
 };
 
 /// The choices of a node as one of its values sees them: a result or an operand of one of its ops, or a hub.

@@ -318,8 +318,8 @@ PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, La
       .build();
 }
 
-std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice,
-                                                       WeightCopies copies, const Fusion &fusion,
+std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, const CostModel &model,
+                                                       LayoutChoice choice, WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves) {
   StorageLimit storage(graph, /*stage=*/{});
   return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf)

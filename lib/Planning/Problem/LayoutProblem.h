@@ -6,7 +6,7 @@
 
 namespace apc {
 
-/// What a layout leaves to the ops.
+/// The strategies that a layout leaves to ops.
 struct LayoutChoice {
   llvm::function_ref<bool(OpId, const Strategy &)> keep; ///< does it leave a strategy to an op?
   llvm::function_ref<uint32_t(OpId)> kindOf;             ///< ops of one number have one rule and keep the same

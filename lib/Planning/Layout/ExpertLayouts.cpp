@@ -21,7 +21,7 @@ public:
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
   bool hasFitting() const { return !fitting.empty(); }
-  /// The fastest of those that were not improved yet and may be tried, improved.
+  /// The fastest that may be tried, improved, where its ways of tp are others than before and after each improvement.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
@@ -44,7 +44,7 @@ private:
   StepSizes step;
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
-  std::vector<ParallelDegrees> improved; ///< layouts from which improvement began, and where it ended
+  std::vector<int64_t> improved; ///< ways of tp of layouts from which improvement began, and where it ended
   std::vector<std::pair<ParallelDegrees, std::optional<LayoutFigures>>> costed;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
   double leastStates = 0;          ///< of one device
@@ -134,19 +134,19 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
-    if (!llvm::is_contained(improved, own.layout) && mayTry(own.layout) &&
+    if (!llvm::is_contained(improved, own.layout.tensor) && mayTry(own.layout) &&
         (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
   if (!fastest)
     return llvm::Error::success();
-  improved.push_back(fastest->layout);
+  improved.push_back(fastest->layout.tensor);
   auto tryOne = [&](const ParallelDegrees &layout, std::optional<double> known) { return figuresOf(layout, known); };
   llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryOne);
   if (!last)
     return last.takeError();
   if (llvm::none_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == last->layout; }))
     fitting.push_back(*last);
-  improved.push_back(std::move(last->layout));
+  improved.push_back(last->layout.tensor);
   return llvm::Error::success();
 }
 

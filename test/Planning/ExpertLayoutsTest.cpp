@@ -1,0 +1,85 @@
+// Layouts of experts: which are tried, and from which of them better ones are sought.
+#include "apc/Planning/ExpertLayouts.h"
+
+#include "../ValueOf.h"
+
+#include "apc/Cluster/Cluster.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+using namespace apc;
+
+namespace {
+
+using FiguresOf = std::function<LayoutFigures(const ParallelDegrees &)>;
+
+LayoutFigures figures(double seconds, int64_t bytes) {
+  LayoutFigures own;
+  own.stepSeconds = seconds;
+  own.memory[MemoryCategory::Activations] = bytes;
+  own.memoryLimitBytes = 100;
+  return own;
+}
+
+/// Layouts of 64 devices with 512 samples, and all that were costed on the way.
+struct Trials {
+  std::vector<ParallelDegrees> tried;
+
+  std::vector<EvaluatedLayout> run(const FiguresOf &figuresOf, MayTryLayout mayImprove) {
+    Pool pool = valueOf(withDevices(valueOf(loadCluster("dgx-h100")), 64)).pool;
+    auto tryLayout = [&](const ParallelDegrees &layout,
+                         std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+      tried.push_back(layout);
+      return std::optional(figuresOf(layout));
+    };
+    return valueOf(tryExpertLayouts(pool, {512}, tryLayout, mayImprove));
+  }
+};
+
+bool always(const ParallelDegrees &) { return true; }
+
+} // namespace
+
+TEST_CASE("The fastest layouts of two ways of tp are improved, for one may end where the other is better") {
+  // With tp=8 four chunks are the best, and tp=4 is faster with eight of them and more.
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    const double chunks = std::log2(static_cast<double>(layout.numChunks()));
+    const double seconds = layout.tensor == 8   ? 10 - 0.1 * std::min(chunks, 2.0)
+                           : layout.tensor == 4 ? 12 - std::min(chunks, 4.0)
+                                                : 20;
+    return figures(seconds, layout.pipeline == 1 ? 200 : 50);
+  };
+  Trials trials;
+  std::vector<std::string> fitting;
+  for (const EvaluatedLayout &own : trials.run(figuresOf, always))
+    fitting.push_back(own.layout.str());
+  CHECK(llvm::is_contained(fitting, "dp=4,tp=8,pp=2,zero=1,mb=1,chunks=4,recompute=none"));
+  CHECK(llvm::is_contained(fitting, "dp=8,tp=4,pp=2,zero=1,mb=1,chunks=16,recompute=none"));
+  for (const ParallelDegrees &layout : trials.tried)
+    CHECK(llvm::count(trials.tried, layout) == 1);
+  // Without leave to improve them, layouts of experts stay as they are.
+  for (const EvaluatedLayout &own : Trials().run(figuresOf, {}))
+    CHECK(own.layout.numChunks() <= 2);
+}
+
+TEST_CASE("No more workers are tried where twice as many need about as much memory") {
+  // Recomputed, two workers fit; as many values as a worker keeps are in flight, so that nothing else ever does.
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    const bool isRecomputed = layout.recompute->policy == RecomputeChoice::Full;
+    return figures(10, (isRecomputed ? 20 : 120) + 200 / (layout.pipeline * layout.pipeline));
+  };
+  Trials trials;
+  CHECK(llvm::all_of(trials.run(figuresOf, {}), [](const EvaluatedLayout &own) {
+    return own.layout.pipeline == 2 && own.layout.recompute->policy == RecomputeChoice::Full;
+  }));
+  std::map<int64_t, int64_t> workers;
+  for (const ParallelDegrees &layout : trials.tried)
+    workers[layout.tensor] = std::max(workers[layout.tensor], layout.pipeline);
+  CHECK(workers == std::map<int64_t, int64_t>{{8, 8}, {4, 8}, {2, 8}, {1, 8}}); // 320, 170, 132 and 123 bytes
+}

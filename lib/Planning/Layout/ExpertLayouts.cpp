@@ -29,7 +29,7 @@ private:
   /// The figures of a layout, found out once.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
-  /// What a layout that was costed needs on the fullest device; infinite for others.
+  /// Bytes of the fullest device in a layout that was costed; infinite for others.
   double bytesOf(const ParallelDegrees &layout) const;
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
@@ -83,7 +83,7 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   limitBytes = static_cast<double>((*figures)->memoryLimitBytes);
   if (!(*figures)->fits())
     return false;
-  fitting.push_back({layout, std::move(**figures)});
+  fitting.push_back({layout, **figures});
   return true;
 }
 

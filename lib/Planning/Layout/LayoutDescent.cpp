@@ -177,7 +177,7 @@ private:
       return std::optional(false);
     if (!(*figures)->fits())
       return std::nullopt;
-    best = {next, std::move(**figures)};
+    best = {next, **figures};
     return std::optional(true);
   }
 

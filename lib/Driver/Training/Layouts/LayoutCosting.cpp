@@ -24,7 +24,7 @@ llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::figuresOf(const Para
   own.timeLimitSeconds = seconds;
   llvm::Expected<LayoutFigures> figures = evaluate.figures(own, layout, knownSeconds);
   if (figures)
-    return std::optional(std::move(*figures));
+    return std::optional(*figures);
   std::string message;
   if (llvm::Error error = ourFault(figures.takeError(), message))
     return std::move(error);
@@ -42,7 +42,7 @@ void LayoutCosting::add(const EvaluatedLayout &evaluated) {
 llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout) {
   llvm::Expected<LayoutFigures> figures = evaluate.figures(open, layout, std::nullopt);
   if (figures) {
-    add({layout, std::move(*figures)});
+    add({layout, *figures});
     return llvm::Error::success();
   }
   std::string message;

@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace apc {
@@ -29,8 +28,8 @@ private:
   /// The figures of a layout, found out once.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
-  /// Bytes of the fullest device in a layout that was costed; infinite for others.
-  double bytesOf(const ParallelDegrees &layout) const;
+  /// Bytes of the fullest device in a layout that was costed; none for others.
+  std::optional<double> bytesOf(const ParallelDegrees &layout) const;
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
   /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
@@ -87,16 +86,16 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   return true;
 }
 
-double ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
+std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
   for (const auto &[own, figures] : costed)
     if (own == layout && figures)
       return static_cast<double>(figures->memory.total());
-  return HUGE_VAL;
+  return std::nullopt;
 }
 
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
-  double least = HUGE_VAL; // bytes of fewer workers, with nothing recomputed
+  std::optional<double> least; // bytes of fewer workers, with nothing recomputed
   const int64_t most = step.workers.value_or(devices);
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
@@ -117,10 +116,11 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
     }
     // With twice as many workers twice as many micro-batches are in flight.
     constexpr double same = 0.9;
-    const double bytes = bytesOf(layout);
-    if (fitsRecomputed && bytes > same * least)
+    const std::optional<double> bytes = bytesOf(layout);
+    if (fitsRecomputed && bytes && least && *bytes > same * *least)
       return llvm::Error::success();
-    least = std::min(least, bytes);
+    if (bytes)
+      least = std::min(least.value_or(*bytes), *bytes);
     layout.recompute = RecomputeChoice::Full;
     if (!fitsRecomputed)
       fits = add(layout);

@@ -42,7 +42,7 @@ using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
 /// as many workers in all. dp takes the other devices, with ZeRO 1, and experts are spread over as many ranks of dp as
 /// can be. Micro-batches have one sample on each rank, and up to four without a pipeline. Where \p mayImprove is given,
 /// the fastest of those of the largest tp that has any is improved by one change after the other, and at the end the
-/// fastest of the others: the last layouts are among those that are returned. Errors: those of \p tryLayout.
+/// fastest with other ways of tp: the last layouts are among those that are returned. Errors: those of \p tryLayout.
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
                                                               TryLayout tryLayout, MayTryLayout mayImprove = {});
 

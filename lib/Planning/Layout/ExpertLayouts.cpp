@@ -12,6 +12,18 @@ namespace apc {
 
 namespace {
 
+/// A layout and what was found out about it when a step of `knownSeconds` was known.
+struct CostedOnce {
+  ParallelDegrees layout;
+  std::optional<LayoutFigures> figures;
+  std::optional<double> knownSeconds;
+
+  /// Nothing more would be found out beside another step: a way to fit is sought only where that is faster.
+  bool holdsBeside(std::optional<double> otherSeconds) const {
+    return !figures || figures->fits() || !knownSeconds || (otherSeconds && *otherSeconds <= *knownSeconds);
+  }
+};
+
 class ExpertTrials {
 public:
   ExpertTrials(const Pool &pool, const StepSizes &step, TryLayout tryLayout)
@@ -25,7 +37,7 @@ public:
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
 private:
-  /// The figures of a layout, found out once.
+  /// The figures of a layout, found out once where that will do.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
   /// Bytes of the fullest device in a layout that was costed; none for others.
@@ -44,7 +56,7 @@ private:
   TryLayout tryLayout;
   std::vector<EvaluatedLayout> fitting;
   std::vector<int64_t> improved; ///< ways of tp of layouts from which improvement began, and where it ended
-  std::vector<std::pair<ParallelDegrees, std::optional<LayoutFigures>>> costed;
+  std::vector<CostedOnce> costed;
   std::optional<double> leastHeld; ///< weights and gradients of all ranks of tp and pp together
   double leastStates = 0;          ///< of one device
   double limitBytes = 0;
@@ -52,12 +64,16 @@ private:
 
 llvm::Expected<std::optional<LayoutFigures>> ExpertTrials::figuresOf(const ParallelDegrees &layout,
                                                                      std::optional<double> knownSeconds) {
-  auto own = llvm::find_if(costed, [&](const auto &each) { return each.first == layout; });
-  if (own != costed.end())
-    return own->second;
+  auto own = llvm::find_if(costed, [&](const CostedOnce &each) { return each.layout == layout; });
+  if (own != costed.end() && own->holdsBeside(knownSeconds))
+    return own->figures;
   llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(layout, knownSeconds);
-  if (figures)
-    costed.emplace_back(layout, *figures);
+  if (!figures)
+    return figures;
+  if (own == costed.end())
+    own = costed.insert(own, {layout, {}, {}});
+  own->figures = *figures;
+  own->knownSeconds = knownSeconds;
   return figures;
 }
 
@@ -87,9 +103,9 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
 }
 
 std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
-  for (const auto &[own, figures] : costed)
-    if (own == layout && figures)
-      return static_cast<double>(figures->memory.total());
+  for (const CostedOnce &own : costed)
+    if (own.layout == layout && own.figures)
+      return static_cast<double>(own.figures->memory.total());
   return std::nullopt;
 }
 

@@ -30,6 +30,7 @@ LayoutFigures figures(double seconds, int64_t bytes) {
 /// Layouts of 64 devices with 512 samples, and all that were costed on the way.
 struct Trials {
   std::vector<ParallelDegrees> tried;
+  int64_t layers = 0;
 
   std::vector<EvaluatedLayout> run(const FiguresOf &figuresOf, MayTryLayout mayImprove) {
     Pool pool = valueOf(withDevices(valueOf(loadCluster("dgx-h100")), 64)).pool;
@@ -38,7 +39,7 @@ struct Trials {
       tried.push_back(layout);
       return std::optional(figuresOf(layout));
     };
-    return valueOf(tryExpertLayouts(pool, {512}, tryLayout, mayImprove));
+    return valueOf(tryExpertLayouts(pool, {512, /*experts=*/0, layers}, tryLayout, mayImprove));
   }
 };
 
@@ -82,6 +83,28 @@ TEST_CASE("No more workers are tried where twice as many need about as much memo
   for (const ParallelDegrees &layout : trials.tried)
     workers[layout.tensor] = std::max(workers[layout.tensor], layout.pipeline);
   CHECK(workers == std::map<int64_t, int64_t>{{8, 8}, {4, 8}, {2, 8}, {1, 8}}); // 320, 170, 132 and 123 bytes
+}
+
+TEST_CASE("No more workers are tried than the model has layers") {
+  Trials trials;
+  trials.layers = 12;
+  trials.run([](const ParallelDegrees &layout) { return figures(10, 200 + 1000 / layout.pipeline); }, {});
+  for (const ParallelDegrees &layout : trials.tried)
+    CHECK(layout.pipeline <= 12);
+  CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &layout) { return layout.pipeline == 8; }));
+}
+
+TEST_CASE("Of ways of tp at which an improvement ended, no other layouts are tried") {
+  // Slower with tp=8, where the improvement begins, than with tp=4, where it ends.
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    return figures(layout.tensor == 4 ? 9 : 10, layout.pipeline == 1 ? 200 : 50);
+  };
+  Trials trials;
+  trials.run(figuresOf, always);
+  auto isFull = [](const ParallelDegrees &layout) { return layout.recompute->policy == RecomputeChoice::Full; };
+  CHECK(llvm::any_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 8 && isFull(own); }));
+  CHECK(llvm::none_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 4 && isFull(own); }));
+  CHECK(llvm::any_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 2 && isFull(own); }));
 }
 
 TEST_CASE("A layout that did not fit beside a faster step is costed again beside a slower one") {

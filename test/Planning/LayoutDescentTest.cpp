@@ -20,6 +20,7 @@ double log2Of(int64_t number) { return std::log2(static_cast<double>(number)); }
 LayoutFigures figuresOf(const ParallelDegrees &layout) {
   LayoutFigures figures;
   figures.memoryLimitBytes = 100;
+  figures.isByMemory = true;
   const int64_t samples = layout.microBatch.value_or(1);
   figures.stepSeconds = 10 + std::abs(log2Of(layout.tensor) - 2) + std::abs(log2Of(layout.pipeline) - 3) +
                         std::abs(std::log2(static_cast<double>(layout.numChunks()) / 6)) +
@@ -35,13 +36,21 @@ struct Trials {
   std::vector<ParallelDegrees> tried;
   std::vector<double> known;
 
+  bool isByMemory = true; ///< of all layouts
+  StepSizes step = {1536};
+
   llvm::Expected<EvaluatedLayout> improve(const ParallelDegrees &from, MayTryLayout mayTry) {
-    return improveLayout({from, figuresOf(from)}, {1536}, most, mayTry,
+    auto own = [&](const ParallelDegrees &layout) {
+      LayoutFigures figures = figuresOf(layout);
+      figures.isByMemory = isByMemory;
+      return figures;
+    };
+    return improveLayout({from, own(from)}, step, most, mayTry,
                          [&](const ParallelDegrees &layout,
                              std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
                            tried.push_back(layout);
                            known.push_back(knownSeconds.value_or(0));
-                           return std::optional(figuresOf(layout));
+                           return std::optional(own(layout));
                          });
   }
 };
@@ -80,6 +89,31 @@ TEST_CASE("A descent ends at the layout that none beside it is faster than") {
     CHECK(llvm::count(trials.tried, layout) == 1);
   CHECK(llvm::is_sorted(trials.known, std::greater<>())); // each better than the one before
   CHECK(trials.known.back() == last.figures.stepSeconds);
+}
+
+TEST_CASE("No policy that keeps less is tried beside a layout that memory costs no time") {
+  auto policiesOfLast = [](bool isByMemory) {
+    Trials trials;
+    trials.isByMemory = isByMemory;
+    // One sample: everything fits, and nothing has to be recomputed.
+    auto oneSample = [](const ParallelDegrees &layout) { return layout.microBatch == 1; };
+    ParallelDegrees last = llvm::cantFail(trials.improve(start(), oneSample)).layout;
+    CHECK(!last.recompute);
+    return llvm::count_if(trials.tried, [](const ParallelDegrees &layout) {
+      return layout.recompute && layout.recompute->policy != RecomputeChoice::None;
+    });
+  };
+  CHECK(policiesOfLast(/*isByMemory=*/false) == 0);
+  CHECK(policiesOfLast(/*isByMemory=*/true) == 2); // norms and full, beside the last
+}
+
+TEST_CASE("A chunk of one layer each is the first that a descent tries") {
+  Trials trials;
+  trials.step.layers = 96;
+  auto twoWorkers = [](const ParallelDegrees &layout) { return layout.pipeline == 2 && layout.tensor == 8; };
+  EvaluatedLayout last = llvm::cantFail(trials.improve(start(), twoWorkers));
+  CHECK(trials.tried.front().numChunks() == 48);
+  CHECK(last.layout.numChunks() == 6); // the fastest, found from one chunk, for 48 are slower
 }
 
 TEST_CASE("A descent keeps to the layouts that are allowed") {

@@ -16,6 +16,7 @@ struct LayoutFigures {
   MemoryTable lastWorker;             ///< of a device of the worker that holds the last stage
   MemoryTable lastWorkerBetweenSteps; ///< of that, what stays from one step to the next: parameters and states
   int64_t memoryLimitBytes = 0;
+  bool isByMemory = false; ///< strategies were sought that need less memory than the fastest
 
   bool fits() const { return memory.total() <= memoryLimitBytes; }
 };

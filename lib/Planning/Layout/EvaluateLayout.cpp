@@ -44,6 +44,7 @@ namespace {
 struct PlanFigures {
   Plan plan;
   MemoryTable betweenSteps; ///< of a device of the worker that holds the last stage
+  bool isByMemory = true;
 };
 } // namespace
 
@@ -91,6 +92,7 @@ static llvm::Expected<PlanFigures> figuresOfPipeline(const PlanningTask &task, c
     if (stage.firstRank == plan.stages.back().firstRank)
       figures.betweenSteps += betweenStepsOf(*own->task, *own->candidate);
   plan.stepSeconds = answer.time.stepSeconds;
+  figures.isByMemory = llvm::any_of(answer.stages, [](const auto &own) { return own->isByMemory; });
   return figures;
 }
 
@@ -118,6 +120,7 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
       figures.lastWorker += stage.memoryOfWorker();
   figures.lastWorkerBetweenSteps = found->betweenSteps;
   figures.memoryLimitBytes = task->memoryLimitBytes;
+  figures.isByMemory = found->isByMemory;
   return figures;
 }
 

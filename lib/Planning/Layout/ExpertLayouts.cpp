@@ -32,6 +32,8 @@ public:
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
   bool hasFitting() const { return !fitting.empty(); }
+  /// An improvement began or ended with so many ways of tp.
+  bool hasImproved(int64_t tensor) const { return llvm::is_contained(improved, tensor); }
   /// The fastest that may be tried, improved, where its ways of tp are others than before and after each improvement.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
@@ -112,7 +114,7 @@ std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
   std::optional<double> least; // bytes of fewer workers, with nothing recomputed
-  const int64_t most = step.workers.value_or(devices);
+  const int64_t most = step.workers.value_or(step.layers > 0 ? std::min(step.layers, devices) : devices);
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
     if (step.batch % layout.data != 0)
@@ -150,7 +152,7 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   for (const EvaluatedLayout &own : fitting)
-    if (!llvm::is_contained(improved, own.layout.tensor) && mayTry(own.layout) &&
+    if (!hasImproved(own.layout.tensor) && mayTry(own.layout) &&
         (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
   if (!fastest)
@@ -195,6 +197,8 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
   int64_t node = pool.levelSizes().back(), most = node & -node;
   bool isImproved = !mayImprove;
   for (int64_t tensor = most; tensor >= 1; tensor /= 2) {
+    if (trials.hasImproved(tensor))
+      continue;
     if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
     if (isImproved || !trials.hasFitting())

@@ -3,6 +3,7 @@
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Graph/StageSplit.h"
+#include "apc/Planning/ExpertLayouts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -62,6 +63,8 @@ std::vector<size_t> layerStarts(const OpGraph &graph) {
     starts.push_back(places[last]);
   return starts;
 }
+
+int64_t numLayers(const OpGraph &graph) { return static_cast<int64_t>(layerStarts(graph).size()); }
 
 std::vector<size_t> layerwiseCuts(const OpGraph &graph, size_t numStages) {
   std::vector<size_t> starts = layerStarts(graph), cuts;

@@ -36,11 +36,14 @@ ParallelDegrees withPolicy(ParallelDegrees layout, RecomputeChoice policy) {
   return layout;
 }
 
-std::vector<ParallelDegrees> withOtherChunks(const ParallelDegrees &layout) {
+/// \p layers: of the model; one chunk each comes first.
+std::vector<ParallelDegrees> withOtherChunks(const ParallelDegrees &layout, int64_t layers) {
   std::vector<ParallelDegrees> neighbours;
   const int64_t chunks = layout.numChunks();
   if (layout.pipeline == 1)
     return neighbours;
+  if (const int64_t most = layers / layout.pipeline; layers % layout.pipeline == 0 && most > 2 * chunks)
+    neighbours.push_back(withChunks(layout, most));
   constexpr std::pair<int64_t, int64_t> changes[] = {{2, 1}, {3, 1}, {3, 2}, {3, 4}, {1, 2}};
   for (auto [times, part] : changes)
     if (chunks % part == 0)
@@ -104,14 +107,15 @@ std::vector<ParallelDegrees> withOtherPolicy(const ParallelDegrees &layout) {
   return neighbours;
 }
 
-std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange change, int64_t mostTensor) {
+std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
+                                     int64_t mostTensor) {
   switch (change) {
   case LayoutChange::Tensor:
     return withOtherTensor(layout, mostTensor);
   case LayoutChange::Workers:
     return withOtherWorkers(layout);
   case LayoutChange::Chunks:
-    return withOtherChunks(layout);
+    return withOtherChunks(layout, step.layers);
   case LayoutChange::Samples:
     return withOtherSamples(layout);
   case LayoutChange::Recompute:
@@ -143,6 +147,8 @@ private:
   /// True where a neighbour of that kind is the best.
   llvm::Expected<bool> tryChange(LayoutChange change, int64_t mostTensor) {
     for (const ParallelDegrees &next : neighboursOf(best.layout, change, step, mostTensor)) {
+      if (change == LayoutChange::Recompute && !best.figures.isByMemory && policyOf(best.layout) < policyOf(next))
+        continue; // it would only add work: what is kept takes no time here
       llvm::Expected<bool> isBetter = tryWithPolicies(next);
       if (!isBetter || *isBetter)
         return isBetter;
@@ -192,7 +198,7 @@ private:
 
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor) {
-  std::vector<ParallelDegrees> neighbours = changed(layout, change, mostTensor);
+  std::vector<ParallelDegrees> neighbours = changed(layout, change, step, mostTensor);
   for (ParallelDegrees &own : neighbours)
     own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
   llvm::erase_if(neighbours,

@@ -124,12 +124,12 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   auto workers = workersOfLayout(whole, layout);
   if (!workers)
     return workers.takeError();
+  auto cuts = cutsOfLayout(whole, layout, *workers); // before schedules of more workers than stages, which are long
+  if (!cuts)
+    return cuts.takeError();
   auto points = pipelinePoints(whole.request, layout.pipeline, layout.numChunks(), whole.graph.wholeMicroBatches());
   if (!points)
     return points.takeError();
-  auto cuts = cutsOfLayout(whole, layout, *workers);
-  if (!cuts)
-    return cuts.takeError();
   const PipelinePoint &point = points->front();
   auto step = StagedStep::make(whole, std::move(*workers), *cuts, point.schedule->splitsBackward,
                                std::make_shared<StagePatterns>());

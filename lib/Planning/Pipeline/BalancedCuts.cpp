@@ -116,11 +116,22 @@ std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool) {
   return parts;
 }
 
+/// There must be a place between any two stages.
+static llvm::Error checkPlaces(size_t places, size_t numStages) {
+  if (places + 1 >= numStages)
+    return llvm::Error::success();
+  return inputError("a pipeline of {0} stages: the model can be cut at {1} {2}, into {3} stages at most", numStages,
+                    places, places == 1 ? "place" : "places", places + 1);
+}
+
+llvm::Error checkStages(const OpGraph &graph, size_t numStages) {
+  return checkPlaces(layerCuts(graph).size(), numStages);
+}
+
 llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages) {
   std::vector<CutPosition> places = layerCuts(graph);
-  if (places.size() + 1 < numStages)
-    return inputError("a pipeline of {0} stages: the model can be cut at {1} {2}, into {3} stages at most", numStages,
-                      places.size(), places.size() == 1 ? "place" : "places", places.size() + 1);
+  if (llvm::Error error = checkPlaces(places.size(), numStages))
+    return std::move(error);
   std::vector<size_t> cuts;
   for (size_t first : balancedGroups(secondsByLayer(graph, workers.pool(0)), strengthsOf(workers, numStages)))
     cuts.push_back(places[first - 1].position);

@@ -5,6 +5,8 @@
 
 #include "apc/Support/Error.h"
 
+#include <utility>
+
 namespace apc {
 
 namespace {
@@ -28,6 +30,9 @@ llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::figuresOf(const Para
   std::string message;
   if (llvm::Error error = ourFault(figures.takeError(), message))
     return std::move(error);
+  if (!std::exchange(hasCheckedStep, true)) // of a step that cannot be built, no layout needs to be tried
+    if (llvm::Error error = checkStepOf(open))
+      return std::move(error);
   return std::nullopt;
 }
 

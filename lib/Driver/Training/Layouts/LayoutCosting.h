@@ -12,7 +12,8 @@ public:
   LayoutCosting(const PlanRequest &request, PlanRequest open, EvaluateRequested evaluate)
       : request(request), open(std::move(open)), evaluate(evaluate) {}
 
-  /// The figures of a layout, found within so many seconds; none where it cannot be. Errors: internal ones.
+  /// The figures of a layout, found within so many seconds; none where it cannot be. Errors: internal ones;
+  /// of the first that cannot be, those of `checkStepOf`.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout, double seconds,
                                                          std::optional<double> knownSeconds);
   /// A layout among the references.
@@ -29,6 +30,7 @@ private:
   PlanRequest open;
   EvaluateRequested evaluate;
   LayoutReferences known;
+  bool hasCheckedStep = false;
   std::optional<EvaluatedLayout> best;
 };
 

@@ -32,12 +32,16 @@ bool needsOwnGraph(const ParallelDegrees &layout);
 /// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
 llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
 
+/// Why the model gives no training step, whatever the layout: no loss, nothing to train, an op without a gradient.
+/// Errors: those of `buildStep`.
+llvm::Error checkStepOf(const PlanRequest &request);
+
 /// The workers of layouts of experts: as many as the request says, or any number, which tells what else would fit.
 enum class ExpertWorkers { Asked, Any };
 
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
 /// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal
-/// ones of \p evaluate, which plans the fastest layout alone.
+/// ones of \p evaluate, which plans the fastest layout alone; those of `checkStepOf` where a layout cannot be costed.
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control);
 

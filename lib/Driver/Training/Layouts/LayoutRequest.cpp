@@ -1,6 +1,8 @@
 // The step of a layout: the request that it runs, and what layouts are chosen by.
 #include "LayoutReferences.h"
 
+#include "../../Points/StepsAtHand.h"
+
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
@@ -28,9 +30,20 @@ llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
       return batch.takeError();
     sizes.batch = *batch;
   }
-  if (mlir::FailureOr<OpGraph> graph = buildGraph(*model->module); mlir::succeeded(graph))
+  if (mlir::FailureOr<OpGraph> graph = buildGraph(*model->module); mlir::succeeded(graph)) {
     sizes.experts = numExperts(*graph);
+    sizes.layers = numLayers(*graph);
+  }
   return sizes;
+}
+
+llvm::Error checkStepOf(const PlanRequest &request) {
+  PlanRequest own = request;
+  own.globalBatch.reset(); // as the model was exported: batches are checked elsewhere
+  own.microBatch.reset();
+  own.pipeline = {1};
+  own.recompute = RecomputeChoice::None;
+  return buildStep(own).takeError();
 }
 
 /// One micro-batch of all samples: those of the request or, where it does not say, of the model.

@@ -51,6 +51,19 @@ static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layou
   return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
 }
 
+/// Nothing fits; any other error is one of the request, which no layout mends.
+static bool isNoPlan(llvm::Expected<Plan> &found) {
+  if (found)
+    return false;
+  bool isSo = false;
+  llvm::Error error = found.takeError();
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &own) {
+    isSo = own.isA<PlannerError>() && static_cast<const PlannerError &>(own).getFault() == Fault::NoPlan;
+  });
+  found = std::move(error);
+  return isSo;
+}
+
 /// At least half of the limit, in tenths of a second as notes print it.
 static double secondsOfSearch(double limit, double spent) {
   constexpr double least = 0.5, digits = 10;
@@ -90,7 +103,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   llvm::erase_if(own.layouts, needsOwnGraph);
   own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, watch.seconds());
   llvm::Expected<Plan> found = search(own, *layouts);
-  if (!found && !layouts->best && request.pipeline.count)
+  if (isNoPlan(found) && !layouts->best && request.pipeline.count)
     layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();

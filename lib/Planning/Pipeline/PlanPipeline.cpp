@@ -1,6 +1,7 @@
 // The fastest pipeline, its proofs and bounds, in words.
 #include "PlanPipeline.h"
 
+#include "BalancedCuts.h"
 #include "Bound/PipelineBound.h"
 #include "DescribePipeline.h"
 #include "PipelineParts.h"
@@ -55,6 +56,9 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   auto workers = chooseWorkers(whole);
   if (!workers)
     return workers.takeError();
+  // Schedules of more workers than the model has stages can be too long to be written down.
+  if (llvm::Error error = checkStages(whole.graph, workers->count()))
+    return std::move(error);
   const std::optional<int64_t> chunks = whole.request.chunks.count;
   if (!workers->areEqual() && chunks.value_or(1) != 1)
     return inputError("{0} with --chunks {1}: workers of unequal devices have one stage each; accepted is --chunks 1",

@@ -96,9 +96,6 @@ std::optional<std::vector<int64_t>> balancedDevices(const Pool &pool, llvm::Arra
 llvm::Expected<WorkerPools> chooseWorkers(const PlanningTask &whole) {
   const PipelineChoice &choice = whole.request.pipeline;
   const std::string source = "--pipeline " + choice.str();
-  // Schedules of more workers than the model has stages can be too long to be written down.
-  if (llvm::Error error = checkStages(whole.graph, static_cast<size_t>(*choice.count)))
-    return std::move(error);
   if (!choice.devices.empty() || poolOfWorker(whole.pool, *choice.count))
     return workersOf(whole.pool, choice, source);
   const std::vector<double> layers = secondsByLayer(whole.graph, whole.pool);

@@ -11,10 +11,26 @@ namespace apc {
 
 namespace {
 
+/// Facts about a cut step that all of its stages share.
+struct StageFacts {
+  std::vector<bool> isFixed;            ///< by value: see `valuesOfStep`
+  std::vector<OpId> inputs;             ///< of the whole graph
+  std::vector<std::vector<OpId>> opsOf; ///< by stage, ascending; no inputs
+
+  StageFacts(const OpGraph &graph, const StageSplit &split) : isFixed(valuesOfStep(graph)), opsOf(split.numStages) {
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      if (isSource(graph, OpId(op)) && graph.value(*graph.ops[op].results.front()).role == ValueRole::Input)
+        inputs.emplace_back(op);
+      else
+        opsOf[split.stages[op]].emplace_back(op);
+  }
+};
+
 class StageBuilder {
 public:
-  StageBuilder(const OpGraph &whole, const StageSplit &split, unsigned stage, bool splitsBackward)
-      : whole(whole), split(split), stage(stage), splitsBackward(splitsBackward), isFixed(valuesOfStep(whole)),
+  StageBuilder(const OpGraph &whole, const StageSplit &split, const StageFacts &facts, unsigned stage,
+               bool splitsBackward)
+      : whole(whole), split(split), facts(facts), stage(stage), splitsBackward(splitsBackward),
         valueIds(whole.values.size()), opIds(whole.ops.size()), leaving(whole.values.size()) {
     for (const StageTransfer &transfer : split.transfers)
       if (transfer.from == stage)
@@ -47,9 +63,6 @@ public:
   }
 
 private:
-  bool isInput(OpId op) const {
-    return isSource(whole, op) && whole.value(*whole.op(op).results.front()).role == ValueRole::Input;
-  }
   /// The inputs of the whole graph that the stage reads, its own and copies.
   void addInputs();
   void addParts(std::initializer_list<StagePart> parts);
@@ -75,10 +88,10 @@ private:
 
   const OpGraph &whole;
   const StageSplit &split;
+  const StageFacts &facts;
   unsigned stage;
   bool splitsBackward;
   StagePart currentPart = StagePart::Forward;   ///< of the ops that are being added
-  std::vector<bool> isFixed;                    ///< by value of the whole graph
   std::vector<std::optional<ValueId>> valueIds; ///< by value of the whole graph
   std::vector<std::optional<OpId>> opIds;       ///< by op of the whole graph
   std::vector<const StageTransfer *> leaving;   ///< by value of the whole graph
@@ -123,41 +136,38 @@ OpId StageBuilder::append(GraphOp op, RuleId rule, std::optional<OpId> original)
 }
 
 void StageBuilder::addInputs() {
-  for (size_t op = 0; op < whole.ops.size(); ++op) {
-    if (!isInput(OpId(op)))
-      continue;
-    currentPart = split.parts[op];
-    ValueId value = *whole.op(OpId(op)).results.front();
+  for (OpId op : facts.inputs) {
+    currentPart = split.parts[op.index()];
+    ValueId value = *whole.op(op).results.front();
     bool isRead = llvm::any_of(split.shared, [&](const SharedSource &shared) {
       return shared.value == value && llvm::is_contained(shared.stages, stage);
     });
-    if (split.stages[op] == stage)
-      addOp(OpId(op));
+    if (split.stages[op.index()] == stage)
+      addOp(op);
     else if (isRead)
       arrival(value);
   }
 }
 
 void StageBuilder::addParts(std::initializer_list<StagePart> parts) {
-  for (size_t op = 0; op < whole.ops.size(); ++op)
-    if (split.stages[op] == stage && llvm::is_contained(parts, split.parts[op]) && !isInput(OpId(op)) &&
-        !whole.ops[op].results.empty()) {
-      currentPart = split.parts[op];
-      addOp(OpId(op));
+  for (OpId op : facts.opsOf[stage])
+    if (llvm::is_contained(parts, split.parts[op.index()]) && !whole.op(op).results.empty()) {
+      currentPart = split.parts[op.index()];
+      addOp(op);
     }
 }
 
 void StageBuilder::addOutputs() {
-  for (size_t op = 0; op < whole.ops.size(); ++op)
-    if (split.stages[op] == stage && whole.ops[op].results.empty()) {
-      currentPart = split.parts[op];
-      addOp(OpId(op));
+  for (OpId op : facts.opsOf[stage])
+    if (whole.op(op).results.empty()) {
+      currentPart = split.parts[op.index()];
+      addOp(op);
     }
 }
 
 bool StageBuilder::waitsForUpdate(const StageTransfer &transfer) const {
   OpId producer = whole.value(transfer.value).producer;
-  return transfer.time == TransferTime::Step && !isFixed[transfer.value.index()] && !isSource(whole, producer) &&
+  return transfer.time == TransferTime::Step && !facts.isFixed[transfer.value.index()] && !isSource(whole, producer) &&
          split.parts[producer.index()] != StagePart::Update;
 }
 
@@ -176,7 +186,7 @@ ValueId StageBuilder::arrival(ValueId value) {
   const GraphValue &moved = whole.value(value);
   const GraphOp &producer = whole.op(moved.producer);
   bool isCopy = isSource(whole, moved.producer);
-  ValueRole role = isCopy ? moved.role : isFixed[value.index()] ? ValueRole::Parameter : ValueRole::Input;
+  ValueRole role = isCopy ? moved.role : facts.isFixed[value.index()] ? ValueRole::Parameter : ValueRole::Input;
   GraphOp end;
   end.name = isCopy ? producer.name : "receive " + moved.name;
   end.operatorName = valueRoleName(role).str();
@@ -276,7 +286,15 @@ void StageBuilder::followArrival(GraphOp &sum) const {
 
 StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, bool splitsBackward) {
   assert(stage < split.numStages && "a stage of the split");
-  return StageBuilder(graph, split, stage, splitsBackward).build();
+  return StageBuilder(graph, split, StageFacts(graph, split), stage, splitsBackward).build();
+}
+
+std::vector<StageGraph> stageGraphs(const OpGraph &graph, const StageSplit &split, bool splitsBackward) {
+  const StageFacts facts(graph, split);
+  std::vector<StageGraph> stages;
+  for (unsigned stage = 0; stage < split.numStages; ++stage)
+    stages.push_back(StageBuilder(graph, split, facts, stage, splitsBackward).build());
+  return stages;
 }
 
 /// The first op of a part or of those behind it, or the sources that arrive for it.

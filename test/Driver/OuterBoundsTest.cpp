@@ -1,5 +1,5 @@
 // Bounds of workers and micro-batches, with layers as the test says.
-#include "../../lib/Driver/Training/Bounds/OuterBounds.h"
+#include "../../lib/Driver/Training/Bounds/BoundPipelines.h"
 #include "../ValueOf.h"
 
 #include <catch2/catch.hpp>
@@ -110,4 +110,19 @@ TEST_CASE("Searches begin with fewer micro-batches where their bounds are nearly
   });
   REQUIRE_FALSE(own.layers.searched.empty());
   CHECK(own.layers.searched.front() == std::pair<int64_t, int64_t>(2, 16));
+}
+
+TEST_CASE("Bounds that are known are told when no time is left, and none where there never was any") {
+  Case own;
+  own.withBounds([&](OuterBounds &bounds) {
+    const int64_t workers[] = {2, 4};
+    constexpr double known = 1000;
+    CHECK_FALSE(valueOf(boundPipelines(own.request, workers, bounds, known, /*seconds=*/0)).has_value());
+    const std::optional<double> found = valueOf(boundPipelines(own.request, workers, bounds, known, /*seconds=*/10));
+    CHECK(found.value() < known);
+    const size_t searches = own.layers.searched.size();
+    CHECK(searches > 0);
+    CHECK(valueOf(boundPipelines(own.request, workers, bounds, known, /*seconds=*/0)) == found);
+    CHECK(own.layers.searched.size() == searches);
+  });
 }

@@ -27,6 +27,9 @@ struct StageGraph {
 /// Numbers below the number of stages alone are valid.
 StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, bool splitsBackward = false);
 
+/// The graphs of all stages: O(ops) less each than one by one.
+std::vector<StageGraph> stageGraphs(const OpGraph &graph, const StageSplit &split, bool splitsBackward = false);
+
 /// The graph of a stage that holds the values of so many micro-batches at once.
 OpGraph withInFlight(const StageGraph &stage, int64_t microBatches);
 

@@ -43,6 +43,16 @@ bool knowsPipeline(const PointPlanner &points) {
   return layout && layout->pipeline > 1;
 }
 
+/// Takes bounds before any trial where a layout is known: trials seldom find anything faster then, and take all the
+/// time that they are given.
+llvm::Error boundBeforeTrials(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, OuterBounds &bounds,
+                              const PlanningControl &control) {
+  if (!control.knownSeconds || !control.knownLayout || control.knownLayout->pipeline == 1)
+    return llvm::Error::success();
+  constexpr double share = 0.5;
+  return boundPipelines(request, workers, bounds, *control.knownSeconds, share * request.timeLimitSeconds).takeError();
+}
+
 /// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
 llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Plan> &found, const PlanRequest &request,
                                           const PointPlanner &points, const PipelineTrials &trials) {
@@ -70,12 +80,14 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   llvm::Expected<Without> without = knowsPipeline(points) ? Without() : planWithout(request, points);
   if (!without)
     return without.takeError();
-  PlanRequest rest = request;
-  rest.timeLimitSeconds -= watch.seconds();
   auto bounded = boundedRequests(request);
   if (!bounded)
     return bounded.takeError();
   OuterBounds bounds(request, *bounded, points);
+  if (llvm::Error error = boundBeforeTrials(request, workersOfBound(workers, *without), bounds, points.control))
+    return std::move(error);
+  PlanRequest rest = request;
+  rest.timeLimitSeconds -= watch.seconds();
   const bool hasPlan = without->plan || points.control.knownSeconds;
   PipelineTrials trials(rest, points, pool, hasPlan);
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))

@@ -8,8 +8,7 @@ llvm::Expected<CutStep> cutStep(const OpGraph &graph, llvm::ArrayRef<size_t> cut
   if (!whole)
     return whole.takeError();
   CutStep step{std::move(whole->graph), std::move(whole->split), {}, {}};
-  for (unsigned stage = 0; stage < step.split.numStages; ++stage)
-    step.stages.push_back(stageGraph(step.graph, step.split, stage, splitsBackward));
+  step.stages = stageGraphs(step.graph, step.split, splitsBackward);
   std::vector<OpId> forward = forwardOps(graph);
   for (size_t cut : cuts)
     step.cuts.push_back(graph.op(forward[cut]).name);

@@ -27,7 +27,7 @@ llvm::Expected<std::unique_ptr<StagedStep>> StagedStep::make(const PlanningTask 
   llvm::Expected<CutStep> step = cutStep(whole.graph, cuts, splitsBackward);
   if (!step)
     return step.takeError();
-  constexpr double perOp = 7'000; // nanoseconds
+  constexpr double perOp = 20'000; // nanoseconds, of the memory and the transfers behind it, too
   whole.spend(perOp * static_cast<double>(whole.graph.ops.size()));
   auto shared = std::make_shared<const CutStep>(std::move(*step));
   return std::unique_ptr<StagedStep>(new StagedStep(whole, std::move(shared), std::move(workers), std::move(patterns)));

@@ -23,7 +23,7 @@ llvm::Expected<std::vector<PlanRequest>> boundedRequests(const PlanRequest &requ
 
 llvm::Expected<std::optional<double>> boundPipelines(const PlanRequest &request, llvm::ArrayRef<int64_t> workers,
                                                      OuterBounds &bounds, double known, double seconds) {
-  if (!leavesPointsOpen(request) || seconds <= 0)
+  if (!leavesPointsOpen(request))
     return std::nullopt;
   return bounds.least(workers, known, seconds);
 }

@@ -11,7 +11,8 @@ llvm::Expected<std::vector<PlanRequest>> boundedRequests(const PlanRequest &requ
 
 /// A bound of all steps of \p request with a pipeline of any of these numbers of workers, any number of micro-batches
 /// and any policy of recomputation that the request allows; no more than \p known, the seconds of a plan. Searches take
-/// \p seconds in all; none where that is no time, or where the request leaves nothing open. Errors: those of bounding.
+/// \p seconds in all; where that is no time, bounds that are known count. None where nothing is known and there is no
+/// time, or where the request leaves nothing open. Errors: those of bounding.
 llvm::Expected<std::optional<double>> boundPipelines(const PlanRequest &request, llvm::ArrayRef<int64_t> workers,
                                                      OuterBounds &bounds, double known, double seconds);
 

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cassert>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <queue>
@@ -35,6 +36,16 @@ SortedParts sortParts(llvm::ArrayRef<double> parts) {
 /// The largest of loads behind equal parts, each of which goes to the least of them: no distribution of equal parts has
 /// a lower one.
 double fill(std::vector<double> loads, double equal, size_t count) {
+  double sum = equal * static_cast<double>(count);
+  for (double load : loads)
+    sum += load;
+  const double mean = sum / static_cast<double>(loads.size());
+  for (double &load : loads) // all come up to the mean, but for less than a part
+    if (equal > 0 && load < mean) {
+      const double rounds = std::min(std::floor((mean - load) / equal), static_cast<double>(count));
+      load += rounds * equal;
+      count -= static_cast<size_t>(rounds);
+    }
   double most = *llvm::max_element(loads);
   std::priority_queue<double, std::vector<double>, std::greater<>> least(loads.begin(), loads.end());
   for (; count > 0; --count) {

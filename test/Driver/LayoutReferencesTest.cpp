@@ -40,7 +40,8 @@ struct Trial {
       ++searches;
       return llvm::make_error<PlannerError>(fault, "nothing was found");
     };
-    llvm::Expected<Plan> plan = planBesideLayouts(request, search, {figures, planOf}, controlOf().within(request.timeLimitSeconds));
+    llvm::Expected<Plan> plan =
+        planBesideLayouts(request, search, {figures, planOf}, controlOf().within(request.timeLimitSeconds));
     REQUIRE(!plan);
     message = takeMessage(plan.takeError()).second;
   }

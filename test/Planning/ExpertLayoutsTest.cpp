@@ -94,7 +94,7 @@ TEST_CASE("No more workers are tried than the model has layers") {
   CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &layout) { return layout.pipeline == 8; }));
 }
 
-TEST_CASE("Of ways of tp at which an improvement ended, no other layouts are tried") {
+TEST_CASE("Of ways of tp at which an improvement ended, other layouts are tried last") {
   // Slower with tp=8, where the improvement begins, than with tp=4, where it ends.
   auto figuresOf = [](const ParallelDegrees &layout) {
     return figures(layout.tensor == 4 ? 9 : 10, layout.pipeline == 1 ? 200 : 50);
@@ -102,9 +102,11 @@ TEST_CASE("Of ways of tp at which an improvement ended, no other layouts are tri
   Trials trials;
   trials.run(figuresOf, always);
   auto isFull = [](const ParallelDegrees &layout) { return layout.recompute->policy == RecomputeChoice::Full; };
-  CHECK(llvm::any_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 8 && isFull(own); }));
-  CHECK(llvm::none_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 4 && isFull(own); }));
-  CHECK(llvm::any_of(trials.tried, [&](const ParallelDegrees &own) { return own.tensor == 2 && isFull(own); }));
+  std::vector<int64_t> recomputed;
+  for (const ParallelDegrees &own : trials.tried)
+    if (isFull(own))
+      recomputed.push_back(own.tensor);
+  CHECK(recomputed == std::vector<int64_t>{8, 2, 1, 4});
 }
 
 TEST_CASE("A layout that did not fit beside a faster step is costed again beside a slower one") {

@@ -45,8 +45,9 @@ using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
 /// two chunks; no more are tried where twice as many need about as much memory. Where a pipeline is asked for, it has
 /// as many workers in all. dp takes the other devices, with ZeRO 1, and experts are spread over as many ranks of dp as
 /// can be. Micro-batches have one sample on each rank, and up to four without a pipeline. Where \p mayImprove is given,
-/// the fastest of those of the largest tp that has any is improved by one change after the other, and at the end the
-/// fastest with other ways of tp: the last layouts are among those that are returned. Errors: those of \p tryLayout.
+/// the fastest of those of the largest tp that has any is improved by one change after the other, and then the fastest
+/// with other ways of tp: the layouts at which that ends are among those that are returned. Others of the ways of tp at
+/// which the first improvement ended are tried last. Errors: those of \p tryLayout.
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
                                                               TryLayout tryLayout, MayTryLayout mayImprove = {});
 

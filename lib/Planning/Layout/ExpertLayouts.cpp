@@ -196,9 +196,12 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
   ExpertTrials trials(pool, step, tryLayout);
   int64_t node = pool.levelSizes().back(), most = node & -node;
   bool isImproved = !mayImprove;
+  std::vector<int64_t> last; // ways of tp of which an improvement has tried better layouts already
   for (int64_t tensor = most; tensor >= 1; tensor /= 2) {
-    if (trials.hasImproved(tensor))
+    if (trials.hasImproved(tensor)) {
+      last.push_back(tensor);
       continue;
+    }
     if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
     if (isImproved || !trials.hasFitting())
@@ -209,6 +212,9 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
   }
   if (mayImprove)
     if (llvm::Error error = trials.improve(most, mayImprove))
+      return std::move(error);
+  for (int64_t tensor : last)
+    if (llvm::Error error = trials.tryTensor(tensor))
       return std::move(error);
   return trials.take();
 }

@@ -24,9 +24,9 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 
 /// The last of the layouts that follow \p from, each a neighbour of the one before and faster than that, until no
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
-/// is tried once more with the next policy of recomputation; beside one whose strategies memory does not bind, no policy
-/// that keeps less is tried for itself, because it only adds work. \p mayTry: of layouts, whether the request allows them.
-/// Errors: those of \p tryLayout.
+/// is tried once more with the next policy of recomputation; beside one whose strategies memory does not bind, no
+/// policy that keeps less is tried for itself, because it only adds work. \p mayTry: of layouts, whether the request
+/// allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);
 

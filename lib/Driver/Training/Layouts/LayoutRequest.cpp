@@ -1,50 +1,10 @@
-// The step of a layout: the request that it runs, and what layouts are chosen by.
+// The request that a layout runs.
 #include "LayoutReferences.h"
 
-#include "../../Points/StepsAtHand.h"
-
 #include "apc/Driver/ImportStep.h"
-#include "apc/IR/Apc.h"
-#include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
-#include "apc/Transforms/BuildGraph.h"
-#include "apc/Transforms/ChangeBatch.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/MLIRContext.h"
 
 namespace apc {
-
-llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  llvm::Expected<ImportedModel> model = importOnnx(request.modelPath, importOptionsOf(request), context);
-  if (!model)
-    return model.takeError();
-  StepSizes sizes;
-  if (request.globalBatch) {
-    sizes.batch = *request.globalBatch;
-  } else {
-    llvm::Expected<int64_t> batch = batchOf(mainOf(*model->module));
-    if (!batch)
-      return batch.takeError();
-    sizes.batch = *batch;
-  }
-  if (mlir::FailureOr<OpGraph> graph = buildGraph(*model->module); mlir::succeeded(graph)) {
-    sizes.experts = numExperts(*graph);
-    sizes.layers = numLayers(*graph);
-  }
-  return sizes;
-}
-
-llvm::Error checkStepOf(const PlanRequest &request) {
-  PlanRequest own = request;
-  own.globalBatch.reset(); // as the model was exported: batches are checked elsewhere
-  own.microBatch.reset();
-  own.pipeline = {1};
-  own.recompute = RecomputeChoice::None;
-  return buildStep(own).takeError();
-}
 
 /// One micro-batch of all samples: those of the request or, where it does not say, of the model.
 static llvm::Error setWholeBatch(PlanRequest &request) {

@@ -30,7 +30,7 @@ LayoutFigures figures(double seconds, int64_t bytes) {
 /// Layouts of 64 devices with 512 samples, and all that were costed on the way.
 struct Trials {
   std::vector<ParallelDegrees> tried;
-  int64_t layers = 0;
+  std::optional<int64_t> stages = {};
 
   std::vector<EvaluatedLayout> run(const FiguresOf &figuresOf, MayTryLayout mayImprove) {
     Pool pool = valueOf(withDevices(valueOf(loadCluster("dgx-h100")), 64)).pool;
@@ -39,7 +39,7 @@ struct Trials {
       tried.push_back(layout);
       return std::optional(figuresOf(layout));
     };
-    return valueOf(tryExpertLayouts(pool, {512, /*experts=*/0, layers}, tryLayout, mayImprove));
+    return valueOf(tryExpertLayouts(pool, {512, /*experts=*/0, /*layers=*/0, stages}, tryLayout, mayImprove));
   }
 };
 
@@ -85,9 +85,9 @@ TEST_CASE("No more workers are tried where twice as many need about as much memo
   CHECK(workers == std::map<int64_t, int64_t>{{8, 8}, {4, 8}, {2, 8}, {1, 8}}); // 320, 170, 132 and 123 bytes
 }
 
-TEST_CASE("No more workers are tried than the model has layers") {
+TEST_CASE("No more workers are tried than the model has stages") {
   Trials trials;
-  trials.layers = 12;
+  trials.stages = 12;
   trials.run([](const ParallelDegrees &layout) { return figures(10, 200 + 1000 / layout.pipeline); }, {});
   for (const ParallelDegrees &layout : trials.tried)
     CHECK(layout.pipeline <= 12);

@@ -22,6 +22,7 @@ struct StepSizes {
   int64_t batch = 1;                             ///< samples
   int64_t experts = 0;                           ///< of a mixture's layer; 0 without mixtures
   int64_t layers = 0;                            ///< that repeat; 0 where none do
+  std::optional<int64_t> stages = std::nullopt;  ///< that the forward pass can be cut into; none: any number
   std::optional<int64_t> workers = std::nullopt; ///< of a pipeline that is asked for; none: any number
 };
 
@@ -30,6 +31,9 @@ int64_t numExperts(const OpGraph &graph);
 
 /// The layers that repeat, an embedding or head that weighs as much among them; 0 without repetition.
 int64_t numLayers(const OpGraph &graph);
+
+/// The most stages that a graph can be cut into, at its `layerCuts`.
+int64_t mostStages(const OpGraph &graph);
 
 /// The figures of a layout; none where the model or the devices do not allow it, or there is no time. Where a step is
 /// known that takes \p knownSeconds, slower ones need not keep to the memory, nor those that need far more than there

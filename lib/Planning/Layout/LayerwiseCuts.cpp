@@ -66,6 +66,8 @@ std::vector<size_t> layerStarts(const OpGraph &graph) {
 
 int64_t numLayers(const OpGraph &graph) { return static_cast<int64_t>(layerStarts(graph).size()); }
 
+int64_t mostStages(const OpGraph &graph) { return static_cast<int64_t>(layerCuts(graph).size()) + 1; }
+
 std::vector<size_t> layerwiseCuts(const OpGraph &graph, size_t numStages) {
   std::vector<size_t> starts = layerStarts(graph), cuts;
   if (starts.empty() || starts.size() % numStages != 0)

@@ -32,6 +32,7 @@ llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
   if (mlir::FailureOr<OpGraph> graph = buildGraph(*model->module); mlir::succeeded(graph)) {
     sizes.experts = numExperts(*graph);
     sizes.layers = numLayers(*graph);
+    sizes.stages = mostStages(*graph);
   }
   return sizes;
 }

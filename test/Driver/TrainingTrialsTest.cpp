@@ -2,6 +2,10 @@
 #include "../../lib/Driver/Training/TrainingTrials.h"
 #include "../ValueOf.h"
 
+#include "apc/Support/Error.h"
+
+#include "llvm/ADT/STLExtras.h"
+
 #include <catch2/catch.hpp>
 
 using namespace apc;
@@ -57,6 +61,48 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
   CHECK(best.references[0].reason == "needs 1.95 KiB on a device, the limit is 1000 B");
   for (const TriedPoint &point : trials.tried())
     CHECK(*point.stepSeconds >= best.stepSeconds);
+}
+
+TEST_CASE("a plan that was made for a bound says nothing of the limit that it was made without") {
+  PlanRequest request = stepOf(2);
+  request.devices = 8;
+  request.cluster = "dgx-h100";
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    Plan found = answer(own, own.memoryLimitBytes ? 5 : 10, 900);
+    found.notes = valueOf(readTarget(own)).notes;
+    CHECK(found.notes.size() == (own.memoryLimitBytes ? 1 : 0)); // more than a device has
+    found.notes.push_back("a note of its own");
+    return found;
+  };
+  const PlanningControl control = PlanningControl().within(60);
+  TrainingTrials trials(request, {plan, plan}, control);
+  CHECK(valueOf(trials.tryOne(request, 1)).has_value());
+  CHECK(valueOf(trials.leastSecondsFrom(request)) == 2.5);
+  CHECK(trials.found()->stepSeconds == 5);
+  CHECK(trials.found()->notes == std::vector<std::string>{"a note of its own"});
+}
+
+TEST_CASE("fewer layers are not recomputed for a point that a known layout is far faster than") {
+  PlanRequest request = stepOf(2);
+  request.recompute = RecomputeChoice::Auto;
+  std::vector<std::string> planned;
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    planned.push_back(own.recompute.str());
+    if (own.recompute == RecomputeChoice::None && !own.memoryLimitBytes)
+      return noPlanError("too much");
+    return answer(own, 10, 900);
+  };
+  auto isTriedWith = [&](std::optional<double> knownSeconds) {
+    const PlanningControl control = PlanningControl().within(60).beginningWith({}, knownSeconds);
+    TrainingTrials trials(request, {plan, plan}, control);
+    llvm::Expected<bool> isBetter = trials.tryPoint(request, 1);
+    const bool isTried = isBetter && *isBetter;
+    llvm::consumeError(isBetter.takeError());
+    return isTried;
+  };
+  CHECK(isTriedWith(5)); // no layers are asked for, of which the test has no model
+  CHECK(llvm::is_contained(planned, "full"));
+  CHECK_FALSE(isTriedWith(std::nullopt));
 }
 
 TEST_CASE("more micro-batches take no less than fewer do, also where their own search proves little") {

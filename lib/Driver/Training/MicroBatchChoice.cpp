@@ -49,7 +49,7 @@ llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> 
   if (!least)
     return least.takeError();
   constexpr unsigned patience = 2;
-  bool isBounded = *least >= trials.found()->stepSeconds * (1 - request.gapTolerance);
+  bool isBounded = *least >= trials.secondsToBeat() * (1 - request.gapTolerance);
   return Untried{isBounded || worse >= patience || trials.secondsLeft() <= 0, *least};
 }
 

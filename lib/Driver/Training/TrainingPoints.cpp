@@ -2,6 +2,7 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Planning/Planning.h"
 #include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -76,7 +77,20 @@ Plan withBestTried(Plan plan, bool isStopped) {
   return plan;
 }
 
+/// The notes on the target of a request; none where it cannot be read.
+static std::vector<std::string> targetNotes(const PlanRequest &request) {
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (target)
+    return target->notes;
+  llvm::consumeError(target.takeError());
+  return {};
+}
+
 Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes) {
+  const std::vector<std::string> kept = targetNotes(request);
+  for (const std::string &note : targetNotes(plan.request)) // on the other limit
+    if (!llvm::is_contained(kept, note))
+      llvm::erase(plan.notes, note);
   plan.request.memoryLimitBytes = request.memoryLimitBytes;
   plan.memoryLimitBytes = limitBytes;
   for (Reference &reference : plan.references)

@@ -64,6 +64,8 @@ public:
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds, PlanRequested by);
 
   const std::optional<Plan> &found() const { return best; }
+  /// Of the best, or of a layout that is known and faster; `found` is there.
+  double secondsToBeat() const { return std::min(best->stepSeconds, control.knownSeconds.value_or(best->stepSeconds)); }
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const;
   const std::vector<TriedPoint> &tried() const { return points; }

@@ -7,7 +7,7 @@
 
 namespace apc {
 
-double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.5 : 0.05; }
+double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.5 : 0.1; }
 
 bool mayTryExperts(const PlanRequest &request) {
   return request.pins.empty() && request.inputs.empty() && request.parallel == ParallelMode::Auto;

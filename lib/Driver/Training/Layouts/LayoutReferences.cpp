@@ -60,9 +60,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   };
   if (mayTryExperts(request)) {
     auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
-    const MayTryLayout improves = mayTry;
-    auto experts =
-        tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, request.pipeline.isOn() ? improves : MayTryLayout());
+    auto experts = tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, mayTry);
     if (!experts)
       return experts.takeError();
     for (const EvaluatedLayout &evaluated : *experts)

@@ -2,7 +2,6 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
-#include "apc/Planning/Planning.h"
 #include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -74,30 +73,6 @@ Plan withBestTried(Plan plan, bool isStopped) {
   plan.tried = bestTried(std::move(plan.tried));
   if (isStopped && !llvm::is_contained(plan.notes, stoppedNote()))
     plan.notes.push_back(stoppedNote());
-  return plan;
-}
-
-/// The notes on the target of a request; none where it cannot be read.
-static std::vector<std::string> targetNotes(const PlanRequest &request) {
-  llvm::Expected<PlanningTarget> target = readTarget(request);
-  if (target)
-    return target->notes;
-  llvm::consumeError(target.takeError());
-  return {};
-}
-
-Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes) {
-  const std::vector<std::string> kept = targetNotes(request);
-  for (const std::string &note : targetNotes(plan.request)) // on the other limit
-    if (!llvm::is_contained(kept, note))
-      llvm::erase(plan.notes, note);
-  plan.request.memoryLimitBytes = request.memoryLimitBytes;
-  plan.memoryLimitBytes = limitBytes;
-  for (Reference &reference : plan.references)
-    if (reference.memoryBytes.value_or(0) > limitBytes) {
-      reference.feasible = false;
-      reference.reason = shortageText(*reference.memoryBytes, limitBytes);
-    }
   return plan;
 }
 

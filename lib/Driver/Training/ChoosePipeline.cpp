@@ -46,11 +46,12 @@ bool knowsPipeline(const PointPlanner &points) {
 /// Takes bounds before any trial where a layout is known: trials seldom find anything faster then, and take all the
 /// time that they are given.
 llvm::Error boundBeforeTrials(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, OuterBounds &bounds,
-                              const PlanningControl &control) {
-  if (!control.knownSeconds || !control.knownLayout || control.knownLayout->pipeline == 1)
+                              const PointPlanner &points) {
+  const std::optional<double> &known = points.control.knownSeconds;
+  if (!known || !knowsPipeline(points))
     return llvm::Error::success();
   constexpr double share = 0.5;
-  return boundPipelines(request, workers, bounds, *control.knownSeconds, share * request.timeLimitSeconds).takeError();
+  return boundPipelines(request, workers, bounds, *known, share * request.timeLimitSeconds).takeError();
 }
 
 /// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
@@ -84,7 +85,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (!bounded)
     return bounded.takeError();
   OuterBounds bounds(request, *bounded, points);
-  if (llvm::Error error = boundBeforeTrials(request, workersOfBound(workers, *without), bounds, points.control))
+  if (llvm::Error error = boundBeforeTrials(request, workersOfBound(workers, *without), bounds, points))
     return std::move(error);
   PlanRequest rest = request;
   rest.timeLimitSeconds -= watch.seconds();

@@ -114,7 +114,7 @@ std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
   std::optional<double> least; // bytes of fewer workers, with nothing recomputed
-  const int64_t most = step.workers.value_or(step.stages ? std::min(*step.stages, devices) : devices);
+  const int64_t most = step.workers.value_or(std::min(step.stages.value_or(devices), devices));
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
     if (step.batch % layout.data != 0)

@@ -99,6 +99,8 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"collective_share", &Runtime::collectiveShare, fractionUnit},
     {"dispatch_seconds", &Runtime::dispatchSeconds, seconds},
     {"waits_for_transfers", &Runtime::waitsForTransfers, flag},
+    {"keeps_sent_values", &Runtime::keepsSentValues, flag},
+    {"keeps_receive_buffers", &Runtime::keepsReceiveBuffers, flag},
     {"waits_for_kernels", &Runtime::waitsForKernels, flag},
 };
 

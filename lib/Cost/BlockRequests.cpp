@@ -101,6 +101,7 @@ void BlockRequests::addStates(BlockProgram &program) const {
     program.made.assign(static_cast<size_t>(kinds), (memory.held[MemoryCategory::Optimizer] - masterBytes) / kinds);
   else
     program.held.back() = memory.held[MemoryCategory::Optimizer];
+  program.held.push_back(memory.held[MemoryCategory::Runtime]); // what is received
 }
 
 /// A sum over micro-batches is there when its first addend is made.

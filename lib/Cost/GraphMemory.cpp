@@ -63,10 +63,16 @@ MemoryCategory categoryOfCopy(const GraphValue &value) {
   return value.role == ValueRole::Gradient ? MemoryCategory::Gradients : MemoryCategory::Activations;
 }
 
+/// A gradient is read where it was received.
+bool isHeldInBuffer(Arrival arrival, const Runtime &runtime) {
+  return arrival == Arrival::Gradient && runtime.keepsReceiveBuffers;
+}
+
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
                ArrayRef<size_t> ends, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
+  const std::vector<Arrival> arrivals = arrivalsOf(graph, time);
   // Sums over micro-batches are there anyway, and what is added to them comes and goes.
   const bool keepsGradients = model.getPool().runtime.keepsGradients && graph.microBatches() == 1;
   for (size_t v = 0; v < graph.values.size(); ++v) {
@@ -87,19 +93,31 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     if (role.staysForStep) {
       memory.held[role.category] += bytes;
       memory.heldValues.push_back(own);
-    } else {
+    } else if (!isHeldInBuffer(arrivals[v], model.getPool().runtime)) {
       memory.addLive(isThere ? 0 : time.at(value.producer), ends[v], own);
     }
   }
 }
 
+/// Buffers that stay, one for each value that another stage sends.
+int64_t bytesOfReceiveBuffers(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                              const Timeline &time) {
+  int64_t bytes = 0;
+  for (auto [v, arrival] : enumerate(arrivalsOf(graph, time)))
+    if (const GraphValue &value = graph.values[v]; arrival != Arrival::None)
+      bytes = addSaturating(bytes, model.localBytes(value.shape, madeAs(graph, strategies, value)));
+  return bytes;
+}
+
 ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
                        ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets, const Timeline &time) {
   ProgramMemory memory;
-  StorageEnds ends = time.storageEnds();
+  StorageEnds ends = endsInRuntime(time.storageEnds(), graph, time, model.getPool().runtime);
   const std::vector<size_t> begins =
       beginsOfMoves(graph, moves, time, model.getPool().runtime.exchangesGradientsTogether, ends);
   addValues(graph, strategies, model, time, ends.values, memory);
+  if (model.getPool().runtime.keepsReceiveBuffers)
+    memory.held[MemoryCategory::Runtime] += bytesOfReceiveBuffers(graph, strategies, model, time);
   std::vector<OpMemory> &ops = memory.ops;
   ops.resize(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)

@@ -157,6 +157,50 @@ int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strateg
   return static_cast<int64_t>(localScores(rule, strategy, model) * runtime.scoreWorkBytes);
 }
 
+size_t endOfBackward(const OpGraph &graph, const Timeline &time) {
+  const int64_t runs = graph.microBatches();
+  if (graph.inFlight->weights)
+    return time.at(*graph.inFlight->weights) - 1;
+  size_t end = time.at(graph.inFlight->backward);
+  for (size_t at = end; at < time.size(); ++at) {
+    const GraphOp &op = graph.op(time.opAt(at));
+    auto isStepped = [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; };
+    if (op.repeats == runs && !any_of(op.results, isStepped))
+      end = at;
+  }
+  return end;
+}
+
+StorageEnds endsInRuntime(StorageEnds ends, const OpGraph &graph, const Timeline &time, const Runtime &runtime) {
+  if (!runtime.keepsSentValues || !graph.inFlight)
+    return ends;
+  const std::vector<ValueId> storages = graph.storages();
+  const size_t last = endOfBackward(graph, time);
+  for (size_t index = 0; index < graph.ops.size(); ++index) {
+    const GraphOp &op = graph.ops[index];
+    if (!op.isTransfer || !op.results.empty() || time.at(OpId(index)) >= time.at(graph.inFlight->backward))
+      continue;
+    size_t &end = ends.values[storages[op.operands[0]->index()].index()];
+    end = std::max(end, last);
+  }
+  return ends;
+}
+
+std::vector<Arrival> arrivalsOf(const OpGraph &graph, const Timeline &time) {
+  std::vector<Arrival> arrivals(graph.values.size(), Arrival::None);
+  if (!graph.inFlight)
+    return arrivals;
+  const std::vector<bool> isWeight = graph.weights();
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const OpId producer = graph.values[v].producer;
+    if (!graph.op(producer).isTransfer || isWeight[v] || graph.isAccumulated(ValueId(v)))
+      continue;
+    bool isGradient = time.at(producer) >= time.at(graph.inFlight->backward);
+    arrivals[v] = isGradient ? Arrival::Gradient : Arrival::Activation;
+  }
+  return arrivals;
+}
+
 int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &sharding, const CostModel &model) {
   const GraphValue &own = graph.value(value);
   int64_t bytes = model.localBytes(own.shape, sharding);

@@ -1,6 +1,8 @@
 // Memory that kernels of a runtime take beside the values of a program.
 #pragma once
 
+#include "Timeline.h"
+
 #include "apc/Cost/CostModel.h"
 #include "apc/Graph/OpGraph.h"
 
@@ -39,5 +41,22 @@ int64_t bytesInRuntime(const OpGraph &graph, ValueId value, const Sharding &shar
 /// By value: a kernel that fuses a loss makes it in no memory of its own: the wider copy of the scores that the loss
 /// reads, and the gradient of that. Empty where the runtime has no such kernel.
 std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime);
+
+/// Until when a stage needs its values where the runtime keeps what it has sent (`Runtime::keepsSentValues`): to the
+/// end of the backward pass of the micro-batch. As \p ends elsewhere.
+StorageEnds endsInRuntime(StorageEnds ends, const OpGraph &graph, const Timeline &time, const Runtime &runtime);
+
+/// What a value of a stage has come by.
+enum class Arrival : uint8_t {
+  None,       ///< made here, or a parameter
+  Activation, ///< from an earlier stage, before the backward pass
+  Gradient    ///< from a later one
+};
+/// By value; all `None` in a graph that is no stage.
+std::vector<Arrival> arrivalsOf(const OpGraph &graph, const Timeline &time);
+
+/// The place of the last op that a micro-batch of a stage runs in a backward pass that is not split, or in the part of
+/// gradients of inputs.
+size_t endOfBackward(const OpGraph &graph, const Timeline &time);
 
 } // namespace apc

@@ -311,7 +311,7 @@ static size_t beginOf(const StageGraph &stage, StagePart part) {
 OpGraph withInFlight(const StageGraph &stage, int64_t microBatches) {
   OpGraph graph = stage.graph;
   size_t backward = beginOf(stage, StagePart::InputGradients), weights = beginOf(stage, StagePart::WeightGradients);
-  if (microBatches > 1 && backward < graph.ops.size())
+  if (backward < graph.ops.size())
     graph.inFlight = InFlight{microBatches, OpId(backward), {}};
   if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size())
     graph.inFlight->weights = OpId(weights);

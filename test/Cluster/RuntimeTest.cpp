@@ -33,7 +33,8 @@ TEST_CASE("figures of runtimes are read with their sources") {
       "overwrites_scores": true, "keeps_gradients": true, "exchanges_gradients_together": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "caches_blocks": true, "gradient_sum_bytes": 2,
       "gradient_exchange_bytes": 8, "recomputes_logits": true, "recomputes_last_products": true,
-      "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true})",
+      "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true,
+      "keeps_sent_values": true, "keeps_receive_buffers": true})",
                                                 "own.json"));
   CHECK(!runtime.fusesAttention);
   CHECK(runtime.scoreForwardBytes == 9);
@@ -60,6 +61,8 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.fp16GradientSumBytes == 1);
   CHECK(runtime.fp16GradientHeldBytes == 4);
   CHECK(runtime.waitsForTransfers);
+  CHECK(runtime.keepsSentValues);
+  CHECK(runtime.keepsReceiveBuffers);
   CHECK(runtime.waitsForKernels);
 }
 

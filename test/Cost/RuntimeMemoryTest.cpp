@@ -281,3 +281,28 @@ TEST_CASE("a normalisation op by op keeps its rows beside what it makes") {
   runtime.normalizationKeptBytes = 2;
   CHECK(step.memory(runtime)[MemoryCategory::Activations] == plain + 2 * mebi);
 }
+
+TEST_CASE("an engine of pipelines keeps what a stage has sent, and buffers for what it receives") {
+  Step step;
+  ValueId x = step.add(rows({16}), {}, narrow); // arrives
+  ValueId y = step.add(rows({16, 16}), {x}, narrow);
+  step.add(rows({16, 0}), {y}, narrow);          // leaves
+  ValueId dy = step.add(rows({16}), {}, narrow); // arrives in the backward pass
+  ValueId dx = step.add(rows({16, 16, 16}), {x, dy}, narrow);
+  step.add(rows({16, 0}), {dx}, narrow); // leaves
+  for (size_t op : {0, 2, 3, 5})
+    step.graph.ops[op].isTransfer = true;
+  step.graph.inFlight = InFlight{2, OpId(3), {}};
+  // At dx: x of both micro-batches, dy and dx.
+  CHECK(step.memory(Runtime()).total() == 8 * mebi);
+  Runtime keeping;
+  keeping.keepsSentValues = true; // y of both
+  CHECK(step.memory(keeping)[MemoryCategory::Activations] == 12 * mebi);
+  Runtime buffers;
+  buffers.keepsReceiveBuffers = true; // dy stays in its own, x has one beside it
+  MemoryTable taken = step.memory(buffers);
+  CHECK(taken[MemoryCategory::Runtime] == 4 * mebi);
+  CHECK(taken.total() == 10 * mebi);
+  step.graph.inFlight->microBatches = 1;
+  CHECK(step.memory(keeping)[MemoryCategory::Activations] == 8 * mebi); // x, y, dy and dx
+}

@@ -383,7 +383,7 @@ TEST_CASE("A stage runs one part after the other, whatever the order of the whol
   CHECK(parts == "FFFIIWUUF");
   // Micro-batches wait in front of da, and in front of dB.
   CHECK(withInFlight(last, 3).inFlight == InFlight{3, OpId(3), OpId(5)});
-  CHECK_FALSE(withInFlight(last, 1).inFlight);
+  CHECK(withInFlight(last, 1).othersInFlight() == 0);
   CHECK(withInFlight(stageGraph(sketch.graph, split, 1), 3).inFlight == InFlight{3, OpId(3), {}});
   // A backward pass of one part keeps its order.
   CHECK(opsOf(stageGraph(sketch.graph, split, 1).graph) ==

@@ -51,6 +51,8 @@ struct Runtime {
   double collectiveShare = 1;          ///< the speed of collectives inside its steps beside that of the same alone
   double dispatchSeconds = 0;          ///< of the host, for each kernel that it launches one by one
   bool waitsForTransfers = false;      ///< a stage of a pipeline computes nothing while it sends
+  bool keepsSentValues = false;        ///< until the stage's backward pass of their micro-batch has ended
+  bool keepsReceiveBuffers = false;    ///< one for each value that a stage receives, where a gradient stays
   bool waitsForKernels = false; ///< the host launches a kernel when the one before has ended, not ahead of the device
 
   bool keepsScores() const { return !fusesAttention && (scoreKeptBytes > 0 || scoreWorkBytes > 0); }

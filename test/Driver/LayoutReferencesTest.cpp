@@ -56,6 +56,17 @@ TEST_CASE("Of a model that gives no training step one layout is tried, and nothi
   CHECK(trial.searches == 0);
 }
 
+TEST_CASE("A batch that the model leaves open is that of the request when its step is checked") {
+  PlanRequest request = requestOf({"gpt3_6_7b_dyn.onnx", 16, "dgx-h100"});
+  request.mode = StepMode::Train;
+  request.dims["seq"] = 16;
+  request.globalBatch = 16;
+  request.pipeline.count = 2;
+  Trial trial(request, Fault::NoPlan);
+  CHECK_THAT(trial.message, Contains("nothing was found"));
+  CHECK(trial.searches == 1);
+}
+
 TEST_CASE("Other numbers of workers are tried where nothing fits, but not for a request that is wrong") {
   const PlanRequest request = tinyTraining("cross-entropy:logits");
   Trial wrong(request, Fault::Input), none(request, Fault::NoPlan);

@@ -39,8 +39,7 @@ llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
 
 llvm::Error checkStepOf(const PlanRequest &request) {
   PlanRequest own = request;
-  own.globalBatch.reset(); // as the model was exported: batches are checked elsewhere
-  own.microBatch.reset();
+  own.microBatch.reset(); // whether the batch can be cut is checked elsewhere
   own.pipeline = {1};
   own.recompute = RecomputeChoice::None;
   return buildStep(own).takeError();

@@ -19,7 +19,13 @@ std::vector<size_t> contractionsBefore(const OpGraph &graph, llvm::ArrayRef<OpId
   return before;
 }
 
-/// Places before the last contraction where no fewer bytes cross on either side, once between two contractions.
+/// Those before the last contraction: what comes behind it, such as a loss, is no layer.
+std::vector<CutPosition> beforeLast(std::vector<CutPosition> all, llvm::ArrayRef<size_t> contractions) {
+  llvm::erase_if(all, [&](const CutPosition &place) { return contractions[place.position] == contractions.back(); });
+  return all;
+}
+
+/// Places where no fewer bytes cross on either side, once between two contractions.
 std::vector<CutPosition> narrowPlaces(std::vector<CutPosition> all, llvm::ArrayRef<size_t> contractions) {
   std::vector<CutPosition> narrow;
   for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
@@ -30,13 +36,28 @@ std::vector<CutPosition> narrowPlaces(std::vector<CutPosition> all, llvm::ArrayR
     std::optional<size_t> last; // contractions before the last place of this plateau
     for (size_t place = begin; isLow && place < end; ++place) {
       size_t before = contractions[all[place].position];
-      if (before == contractions.back() || last == before)
+      if (last == before)
         continue;
       last = before;
       narrow.push_back(std::move(all[place]));
     }
   }
   return narrow;
+}
+
+/// Between each two contractions the place where the fewest bytes cross.
+std::vector<CutPosition> narrowestBetween(std::vector<CutPosition> all, llvm::ArrayRef<size_t> contractions) {
+  std::vector<CutPosition> narrowest;
+  for (CutPosition &place : all) {
+    if (contractions[place.position] == 0)
+      continue;
+    bool isFirst = narrowest.empty() || contractions[narrowest.back().position] != contractions[place.position];
+    if (isFirst)
+      narrowest.push_back(std::move(place));
+    else if (place.bytes < narrowest.back().bytes)
+      narrowest.back() = std::move(place);
+  }
+  return narrowest;
 }
 
 /// Leaves out places where more bytes cross than at the places beside them, as long as there are such.
@@ -93,7 +114,11 @@ Repetition longestRepetition(llvm::ArrayRef<size_t> kinds, size_t end) {
 std::vector<CutPosition> layerCuts(const OpGraph &graph) {
   std::vector<OpId> forward = forwardOps(graph);
   std::vector<size_t> contractions = contractionsBefore(graph, forward);
-  std::vector<CutPosition> narrow = withoutPeaks(narrowPlaces(cutPositions(graph, forward), contractions));
+  std::vector<CutPosition> all = beforeLast(cutPositions(graph, forward), contractions);
+  std::vector<CutPosition> narrow = withoutPeaks(narrowPlaces(all, contractions));
+  auto isBehindFirst = [&](const CutPosition &place) { return contractions[place.position] > 0; };
+  if (llvm::count_if(narrow, isBehindFirst) < 2) // layers that become ever wider or narrower
+    narrow = withoutPeaks(narrowestBetween(std::move(all), contractions));
   std::vector<size_t> kinds = kindsOfRuns(graph, forward, narrow);
   std::vector<CutPosition> cuts;
   for (size_t end = narrow.size(); end > 0;) {
@@ -107,7 +132,7 @@ std::vector<CutPosition> layerCuts(const OpGraph &graph) {
     end = begin;
   }
   llvm::sort(cuts, [](const CutPosition &a, const CutPosition &b) { return a.position < b.position; });
-  llvm::erase_if(cuts, [&](const CutPosition &cut) { return contractions[cut.position] == 0; });
+  llvm::erase_if(cuts, std::not_fn(isBehindFirst));
   return cuts;
 }
 

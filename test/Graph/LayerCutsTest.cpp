@@ -60,8 +60,18 @@ TEST_CASE("Equal widths are cut once between two contractions") {
   CHECK(placesOf({work, pass, pass, work, pass, work}) == Places{{1, 4}, {4, 4}});
 }
 
+TEST_CASE("The loss behind the last layer does not hide the places between equal layers") {
+  Link work{4}, pass{4, false}, loss{1, false};
+  CHECK(placesOf({work, pass, work, pass, work, pass, loss, loss}) == Places{{1, 4}, {3, 4}});
+}
+
+TEST_CASE("Layers that become ever narrower or wider are cut where each is narrowest") {
+  CHECK(placesOf({{9}, {8, false}, {7}, {5}, {3}}) == Places{{2, 8}, {3, 7}, {4, 5}});
+  CHECK(placesOf({{2}, {4}, {7}}) == Places{{1, 2}, {2, 4}});
+}
+
 TEST_CASE("Both sides of a cut hold a contraction") {
-  CHECK(placesOf({{2, false}, {9}, {3}, {8}, {1, false}, {5, false}}) == Places{{3, 3}});
+  CHECK(placesOf({{2, false}, {9}, {3}, {8}, {1, false}, {5, false}}) == Places{{2, 9}, {3, 3}});
   CHECK(placesOf({{2}}).empty());
   CHECK(placesOf({}).empty());
 }

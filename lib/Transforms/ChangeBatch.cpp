@@ -304,6 +304,9 @@ llvm::Error BatchChanger::changeOp(mlir::Operation *op) {
     local.resultTypes[index] = changed(result);
   llvm::cast<OperatorInterface>(op).localize(local);
   mlir::Operation *created = local.create();
+  for (mlir::NamedAttribute own : llvm::to_vector(created->getAttrs()))
+    if (!op->hasAttr(own.getName())) // of a part of the old op, such as the elements that a mean divides by
+      created->removeAttr(own.getName());
   DiagnosticCapture diagnostics(main.getContext());
   if (mlir::failed(mlir::verify(created))) {
     std::string reason = diagnostics.take();

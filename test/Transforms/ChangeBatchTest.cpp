@@ -114,6 +114,18 @@ TEST_CASE("The model's own batch changes nothing") {
   CHECK(model.print() == same.print());
 }
 
+TEST_CASE("A mean over the batch counts the samples that there are then") {
+  Parsed model(R"(
+func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<f32> {
+  %axes = apc.constant dense<[0, 1]> : tensor<2xi64>
+  %0 = "apc.reduce_mean"(%x, %axes) {keepdims = 0 : i64} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<f32> loc("mean")
+  return %0 : tensor<f32>
+})");
+  REQUIRE(model.refusalOf(8) == "");
+  INFO(model.print());
+  CHECK_THAT(model.print(), Catch::Contains("tensor<8x3xf32>") && !Catch::Contains("count"));
+}
+
 TEST_CASE("The batch may stand inside a dim, as heads of an attention have it") {
   Parsed model(R"(
 func.func @main(%x: tensor<6x7x8xf32> {apc.name = "x"}) -> tensor<42x8xf32> {

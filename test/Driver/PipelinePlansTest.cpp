@@ -212,6 +212,29 @@ TEST_CASE("the stages of a worker need together what they hold at one time, not 
   CHECK_THAT(faultOfStatements(graph, changed), Contains("stages[0].memory_bytes_together.activations"));
 }
 
+TEST_CASE("a value is priced for each stage that reads it, and the chunks of a worker have one scratch memory") {
+  PlanRequest request = requestOfStep({.model = "t5", .microBatch = 1, .globalBatch = 4});
+  request.devices = 2;
+  request.cluster = "dgx-h100";
+  request.pipeline = {2};
+  request.chunks = {3};
+  request.schedule = "interleaved";
+  Plan plan = pipelineOf(request);
+  REQUIRE(plan.stages.size() == 6);
+  std::map<std::string, size_t> readers;
+  for (const PlanTransfer &transfer : plan.pipeline->transfers) {
+    REQUIRE(transfer.to.size() == 1);
+    ++readers[transfer.value];
+    auto rankOf = [&](int64_t stage) { return plan.stages[static_cast<size_t>(stage)].firstRank; };
+    CHECK((transfer.seconds == 0) == (rankOf(transfer.from) == rankOf(transfer.to.front())));
+  }
+  CHECK(llvm::any_of(readers, [](const auto &value) { return value.second > 1; })); // what the encoder makes
+  std::map<int64_t, int> withScratch;                                               ///< by first rank
+  for (const StagePlan &stage : plan.stages)
+    withScratch[stage.firstRank] += (*stage.memoryTogether)[MemoryCategory::Workspace] > 0 ? 1 : 0;
+  CHECK(withScratch == std::map<int64_t, int>{{0, 1}, {1, 1}});
+}
+
 TEST_CASE("every figure of a pipeline that is changed is found") {
   PlanRequest request = requestOfPipeline(4, 2, "1f1b");
   Plan plan = pipelineOf(request);

@@ -46,22 +46,24 @@ static int64_t arrivingBytes(const StageGraph &stage, const Candidate &reader, V
 std::vector<PlanTransfer> planTransfers(const Pool &pool, const WorkerPools &workers, const PipelineShape &shape,
                                         const CutStep &step, llvm::ArrayRef<const Candidate *> candidates) {
   std::vector<PlanTransfer> transfers;
-  for (const StageTransfer &transfer : step.split.transfers) {
-    PlanTransfer &own = transfers.emplace_back();
-    own.value = step.graph.value(transfer.value).name;
-    own.from = transfer.from;
-    own.to.assign(transfer.to.begin(), transfer.to.end());
-    own.time = timeName(transfer.time);
-    own.bytes = transfer.bytes;
-    const int64_t times = transfer.time == TransferTime::Step ? 1 : step.graph.copies;
-    unsigned to = transfer.to.front();
+  auto secondsTo = [&](unsigned to, const StageTransfer &transfer) {
     uint32_t sender = shape.workerOf(transfer.from), reader = shape.workerOf(to);
-    if (sender != reader)
-      own.seconds = static_cast<double>(times) *
-                    transferSeconds(pool, {workers.pool(sender), workers.pool(reader)},
-                                    levelBetween(pool, workers.firstRank(sender), workers.firstRank(reader)), own.bytes,
-                                    arrivingBytes(step.stages[to], *candidates[to], transfer.value));
-  }
+    if (sender == reader)
+      return 0.0;
+    return transferSeconds(pool, {workers.pool(sender), workers.pool(reader)},
+                           levelBetween(pool, workers.firstRank(sender), workers.firstRank(reader)), transfer.bytes,
+                           arrivingBytes(step.stages[to], *candidates[to], transfer.value));
+  };
+  for (const StageTransfer &transfer : step.split.transfers)
+    for (unsigned to : transfer.to) {
+      const int64_t times = transfer.time == TransferTime::Step ? 1 : step.graph.copies;
+      transfers.push_back({step.graph.value(transfer.value).name,
+                           transfer.from,
+                           {to},
+                           timeName(transfer.time),
+                           transfer.bytes,
+                           static_cast<double>(times) * secondsTo(to, transfer)});
+    }
   return transfers;
 }
 

@@ -21,7 +21,7 @@ struct TransferEnds {
 /// the whole value; \p local: of a reader's piece.
 double transferSeconds(const Pool &pool, TransferEnds ends, unsigned level, int64_t bytes, int64_t local);
 
-/// The transfers of a step whose stages run the programs `candidates`.
+/// The transfers of a step whose stages run the programs `candidates`, one for each reader, for links differ.
 std::vector<PlanTransfer> planTransfers(const Pool &pool, const WorkerPools &workers, const PipelineShape &shape,
                                         const CutStep &step, llvm::ArrayRef<const Candidate *> candidates);
 

@@ -43,6 +43,16 @@ PeakLine lineOf(const StageGraph &stage, const Candidate &candidate, const Pool 
   return line;
 }
 
+/// A device runs one stage at a time: of the scratch memory of all, the largest is enough.
+void shareWorkspace(std::vector<MemoryTable> &stages) {
+  auto workspace = [](MemoryTable &memory) -> int64_t & { return memory[MemoryCategory::Workspace]; };
+  auto isSmaller = [&](MemoryTable &a, MemoryTable &b) { return workspace(a) < workspace(b); };
+  MemoryTable &largest = *std::max_element(stages.begin(), stages.end(), isSmaller);
+  for (MemoryTable &memory : stages)
+    if (&memory != &largest)
+      workspace(memory) = 0;
+}
+
 } // namespace
 
 std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutStep &step,
@@ -66,6 +76,7 @@ std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutSte
       std::vector<MemoryTable> own;
       for (auto [line, count] : llvm::zip_equal(lines, held))
         own.push_back(line.at(count));
+      shareWorkspace(own);
       int64_t bytes = std::accumulate(own.begin(), own.end(), int64_t(0),
                                       [](int64_t sum, const MemoryTable &each) { return sum + each.total(); });
       if (bytes <= most)

@@ -39,6 +39,14 @@ double predictedMemory(const Measurement &row, const Prediction &prediction) {
                                                                        : prediction.memoryBytes);
 }
 
+/// Rows that are equal but for their micro-batch.
+auto keyOfLimit(const Measurement &row) {
+  ParallelDegrees layout = row.layout;
+  layout.microBatch.reset();
+  return std::make_tuple(row.file, sourceOf(row), row.model, layout.str(), row.devices, row.globalBatch, row.cluster,
+                         row.overrides, row.runtime, row.precision, row.overlaps, row.widensGradients);
+}
+
 /// Rows of one group, or that are equal but for their micro-batch, by index.
 template <typename Key>
 using Groups = std::map<Key, std::vector<size_t>>;
@@ -130,19 +138,13 @@ void Judge::bound(llvm::ArrayRef<size_t> indices) {
 
 Score Judge::judge() {
   Groups<std::string> groups;
-  auto keyOf = [](const Measurement &row) {
-    ParallelDegrees layout = row.layout;
-    layout.microBatch.reset();
-    return std::make_tuple(row.file, sourceOf(row), row.model, layout.str(), row.devices, row.globalBatch, row.cluster,
-                           row.precision);
-  };
-  Groups<decltype(keyOf(rows.front()))> alike;
+  Groups<decltype(keyOfLimit(rows.front()))> alike;
   for (size_t index = 0; index < rows.size(); ++index) {
     take(index);
     if (!rows[index].group.empty())
       groups[rows[index].file + ": " + rows[index].group].push_back(index);
     if (predictions[index].isCosted() && (rows[index].seconds || rows[index].ranOut))
-      alike[keyOf(rows[index])].push_back(index);
+      alike[keyOfLimit(rows[index])].push_back(index);
   }
   for (const auto &[group, indices] : groups)
     choose(group, indices);

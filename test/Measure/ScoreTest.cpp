@@ -85,6 +85,19 @@ TEST_CASE("outcomes and the limit between them") {
   CHECK(score.choices[0].ranOut); // c would be chosen
 }
 
+TEST_CASE("a limit lies between rows that ran the same kernels on the same devices") {
+  auto limitsWith = [](const Cells &changes) {
+    Cells out = outcome("b", "", "4", true);
+    for (const auto &[column, text] : changes)
+      out[column] = text;
+    return scoreRows(readRows({outcome("a", "", "2", false), out}), {predicted(1, 60), predicted(1, 120)}).limits;
+  };
+  CHECK(limitsWith({}).size() == 1);
+  CHECK(limitsWith({{"notes", "Megatron-LM"}}).empty());             // another runtime
+  CHECK(limitsWith({{"notes", "kernel=flash_attention2"}}).empty()); // and gradients in the bits of the weights
+  CHECK(limitsWith({{"gpus_per_node", "4"}}).empty());
+}
+
 TEST_CASE("memory of a test is that of its last stage") {
   std::vector<Measurement> rows = readRows({testCells()});
   Prediction own = predicted(1, 3'000'000'000, 80'000'000'000);

@@ -74,20 +74,26 @@ llvm::Expected<OpGraph> buildGraphOf(const Measurement &row, const PlanRequest &
   return graphOfModel(*model->module, modelName);
 }
 
-/// Of an element of a gradient between two steps. Copies of 4 bytes that an update made of fp16 gradients, of those
-/// that a rank updates, stay beside these until the next step clears them (NVIDIA/Megatron-LM
-/// megatron/core/optimizer/optimizer.py, _copy_model_grads_to_main_grads).
+/// Bytes of gradients between two steps for each parameter on a device, where the runtime keeps them; ZeRO 2 cuts them,
+/// and ZeRO 3 the parameters as well. Copies of 4 bytes that an update made of fp16 gradients, of those that a rank
+/// updates, stay beside these until the next step clears them (NVIDIA/Megatron-LM megatron/core/optimizer/optimizer.py,
+/// _copy_model_grads_to_main_grads).
 double gradientBytes(const Measurement &row) {
+  const int zero = row.layout.zero;
+  const auto ways = static_cast<double>(row.layout.data * row.layout.context);
+  const double held = zero == 2 ? 1 / ways : 1, updated = zero == 1 || zero == 2 ? 1 / ways : 1;
   if (row.precision == PrecisionChoice::Fp16)
-    return 2 + 4.0 / static_cast<double>(row.layout.zero > 0 ? row.layout.data * row.layout.context : 1);
-  return row.precision == PrecisionChoice::Fp32 || row.widensGradients ? 4 : 2;
+    return 2 * held + 4 * updated;
+  return (row.precision == PrecisionChoice::Fp32 || row.widensGradients ? 4 : 2) * held;
 }
 
-/// Parameters, their gradients, as many on a device, and states; everything else has been given back when a step ends.
-int64_t bytesBetweenSteps(const MemoryTable &memory, const Measurement &row) {
+/// Parameters, states, and gradients where the runtime keeps them; everything else has been given back when a step
+/// ends.
+int64_t bytesBetweenSteps(const MemoryTable &memory, const Measurement &row, const Runtime &runtime) {
   const double ofParameter = row.precision == PrecisionChoice::Fp32 ? 4 : 2;
   const auto parameters = static_cast<double>(memory[MemoryCategory::Parameters]);
-  const auto gradients = static_cast<int64_t>(parameters / ofParameter * gradientBytes(row));
+  const double perParameter = runtime.keepsGradients ? gradientBytes(row) : 0;
+  const auto gradients = static_cast<int64_t>(parameters / ofParameter * perParameter);
   return addSaturating(addSaturating(memory[MemoryCategory::Parameters], gradients),
                        addSaturating(memory[MemoryCategory::Optimizer], row.besideBytes));
 }
@@ -110,7 +116,7 @@ llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, 
   prediction.bubbleSeconds = figures->bubbleSeconds;
   prediction.memoryBytes = addSaturating(figures->memory.total(), row.besideBytes);
   prediction.lastStageBytes = addSaturating(figures->lastWorker.total(), row.besideBytes);
-  prediction.boundaryBytes = bytesBetweenSteps(figures->lastWorkerBetweenSteps, row);
+  prediction.boundaryBytes = bytesBetweenSteps(figures->lastWorkerBetweenSteps, row, target->cluster.pool.runtime);
   prediction.memoryLimitBytes = figures->memoryLimitBytes;
   return prediction;
 }

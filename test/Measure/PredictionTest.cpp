@@ -202,6 +202,23 @@ TEST_CASE("parameters, gradients and states are alive between steps, and what li
   CHECK(static_cast<double>(predictedOf("fp16", "none")) == Approx(20.0 * parameters).epsilon(rounding));
 }
 
+TEST_CASE("gradients stay between steps where the runtime keeps them, and ZeRO 2 and 3 cut them") {
+  auto boundaryOf = [](const char *notes, const char *zero) {
+    Cells cells = {{"notes", notes}, {"zero_stage", zero}, {"num_devices", "8"}, {"dp", "8"}, {"global_batch", "32"}};
+    Prediction own = predictAll(readRows({throughputCells(cells)}), 1).front();
+    CHECK(own.boundaryBytes <= own.lastStageBytes);
+    return static_cast<double>(own.boundaryBytes);
+  };
+  // Bytes of a parameter: 2 of its own, 4 of its gradient, 12 of states.
+  const double parameter = boundaryOf("MaxText", "0") / 14;
+  constexpr double whole = 0.02; // weights that 8 devices do not divide
+  CHECK(boundaryOf("Megatron-LM", "0") == Approx(18 * parameter).epsilon(whole));
+  CHECK(boundaryOf("Megatron-LM", "1") == Approx((6 + 12.0 / 8) * parameter).epsilon(whole));
+  CHECK(boundaryOf("Megatron-LM", "2") == Approx((2 + 16.0 / 8) * parameter).epsilon(whole));
+  CHECK(boundaryOf("Megatron-LM", "3") == Approx(18.0 / 8 * parameter).epsilon(whole));
+  CHECK(boundaryOf("MaxText", "2") == Approx((2 + 12.0 / 8) * parameter).epsilon(whole));
+}
+
 TEST_CASE("the command of a row holds its layout and its figures") {
   Measurement row = readRows({throughputCells({{"hardware", "V100-16GB"}, {"zero_stage", "3"}})}).front();
   CHECK(commandOf(row, "net.onnx") ==

@@ -1,15 +1,19 @@
 // Hardware as measurements name it, as presets with figures of their own.
 #include "Fields.h"
 
+#include "llvm/Support/Regex.h"
+
 namespace apc {
 
 namespace {
 
-/// Hardware whose name holds all `words`. Figures beside the preset's are those that the source states.
+/// Hardware whose name holds all `words`, and the size of a memory if one is given. Figures beside the preset's are
+/// those that the source states.
 struct KnownHardware {
   std::vector<llvm::StringRef> words;
   llvm::StringRef preset;
   std::vector<std::string> overrides = {};
+  int64_t gigabytes = 0; ///< 0: of any size
 };
 
 /// Memory that CUDA reports, where a source is known; datasheets round it down. PyTorch's messages, "total capacity":
@@ -20,17 +24,15 @@ const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
       // Four Omni-Path adapters of 100 Gbit/s a node.
       {{"a100", "jean-zay"}, "dgx-a100-80gb", {"level.node.bytes_per_second=6.25GB/s", memoryOfA100}},
-      {{"a100", "40gb"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}},
+      {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
       {{"a100"}, "dgx-a100-80gb", {memoryOfA100}},
       {{"h100"}, "dgx-h100"},
       {{"h200"}, "dgx-h200"},
       {{"gb200"}, "gb200-nvl72"},
       {{"b200"}, "dgx-b200"},
       // One network of 25 Gbit/s a host.
-      {{"v100", "16gb", "25 gbps"},
-       "dgx1-v100-32gb",
-       {"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"}},
-      {{"v100", "16gb"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB"}},
+      {{"v100", "25 gbps"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"}, 16},
+      {{"v100"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB"}, 16},
       {{"v100"}, "dgx1-v100-32gb"},
       {{"mi300x"}, "mi300x"},
       {{"910b"}, "atlas-900-a2"},
@@ -49,6 +51,16 @@ bool hasWord(llvm::StringRef text, llvm::StringRef word) {
   return false;
 }
 
+/// "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps" or "40 gb/s".
+bool hasMemory(llvm::StringRef text, int64_t gigabytes) {
+  return llvm::Regex("(^|[^0-9a-z.])" + std::to_string(gigabytes) + "[ -]?g(b|ib)?($|[^0-9a-z/])").match(text);
+}
+
+bool isNamed(llvm::StringRef text, const KnownHardware &known) {
+  return llvm::all_of(known.words, [&](llvm::StringRef word) { return hasWord(text, word); }) &&
+         (known.gigabytes == 0 || hasMemory(text, known.gigabytes));
+}
+
 } // namespace
 
 void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into) {
@@ -56,7 +68,7 @@ void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode,
   if (lower.empty())
     return fields.leaveOut("no hardware");
   for (const KnownHardware &known : knownHardware()) {
-    if (!llvm::all_of(known.words, [&](llvm::StringRef word) { return hasWord(lower, word); }))
+    if (!isNamed(lower, known))
       continue;
     into.cluster = known.preset.str();
     into.overrides = known.overrides;

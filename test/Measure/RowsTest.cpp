@@ -126,6 +126,11 @@ TEST_CASE("hardware is a preset with the figures that its source states") {
   CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
         std::vector<std::string>{"device.memory_bytes=79.25GiB", "level.device.size=4"});
   CHECK(hardware("NVIDIA H100 SXM").overrides.empty());
+  for (const char *name : {"A100 40 GB", "A100-SXM4-40G", "A100 40GiB, 200 Gb/s"})
+    CHECK(hardware(name).cluster == "dgx-a100-40gb");
+  for (const char *name : {"A100 80 GB", "A100, 40 Gb/s between nodes", "A100, 40Gbps", "A100 x 140 GB"})
+    CHECK(hardware(name).cluster == "dgx-a100-80gb");
+  CHECK(hardware("Tesla V100 16 GB").overrides == std::vector<std::string>{"device.memory_bytes=16GB"});
 }
 
 TEST_CASE("rows that cannot be used have a reason") {

@@ -23,6 +23,20 @@ std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern) {
   return std::nullopt;
 }
 
+/// The classes that remarks state: "vocab 50257", "vocab 50,257". None where text goes on as another number would, or
+/// a unit: "vocab 128k" is rounded, "vocab 50 257" and "vocab 50.257" are written otherwise.
+std::optional<int64_t> classesIn(llvm::StringRef notes) {
+  const llvm::Regex pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))",
+                            llvm::Regex::IgnoreCase);
+  llvm::SmallVector<llvm::StringRef, 5> matches;
+  int64_t number = 0;
+  if (!pattern.match(notes, &matches))
+    return std::nullopt;
+  std::string digits = matches[1].str();
+  llvm::erase(digits, ',');
+  return llvm::StringRef(digits).getAsInteger(10, number) ? std::nullopt : std::optional(number);
+}
+
 void setModel(Fields &fields, TransformerShape &shape) {
   std::optional<TransformerShape> family = shapeOfFamily(fields.text("model_family"));
   if (!family)
@@ -34,7 +48,7 @@ void setModel(Fields &fields, TransformerShape &shape) {
   shape.keyHeads = fields.whole("kv_heads", shape.heads);
   shape.inner = fields.needed("ffn");
   shape.sequence = fields.needed("seq");
-  shape.vocabulary = fields.whole("vocab", numberIn(fields.text("notes"), "vocab ([0-9]+)").value_or(0));
+  shape.vocabulary = fields.whole("vocab", classesIn(fields.text("notes")).value_or(0));
   if (shape.vocabulary < 1 || shape.vocabulary > mostClasses)
     fields.leaveOut("no vocab");
   if (shape.hidden % shape.heads != 0 || shape.heads % shape.keyHeads != 0)

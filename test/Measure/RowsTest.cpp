@@ -59,6 +59,19 @@ TEST_CASE("remarks say what blank cells do not") {
   CHECK(!row.seconds); // it is not for use as a time
 }
 
+TEST_CASE("remarks state classes with commas or without, and rounded or cut numbers state none") {
+  auto classesOf = [](const std::string &notes) {
+    Measurement row = readRows({throughputCells({{"vocab", ""}, {"notes", notes}})}).front();
+    return row.leftOut.empty() ? row.model.vocabulary : 0;
+  };
+  CHECK(classesOf("vocab 50,257 padded") == 50257);
+  CHECK(classesOf("Vocab 51200, micro-batch 2") == 51200);
+  CHECK(classesOf("vocab 1,000,000.") == 1000000);
+  CHECK(classesOf("vocab 100k or so; vocab 50257") == 50257);
+  for (const char *notes : {"vocab 128k", "vocab 50 257", "vocab 50.257", "vocab 50,25", "vocab 1234,567", "vocab 1M"})
+    CHECK(classesOf(notes) == 0);
+}
+
 TEST_CASE("frameworks and kernels are runtimes") {
   auto runtimeOf = [](const char *family, const char *notes) {
     return readRows({throughputCells({{"model_family", family}, {"notes", notes}})})[0].runtime;

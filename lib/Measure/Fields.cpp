@@ -54,7 +54,24 @@ int64_t Fields::whole(llvm::StringRef column, int64_t otherwise, int64_t least) 
   return number ? within(column, number, least) : otherwise;
 }
 
-std::optional<double> Fields::real(llvm::StringRef column) { return readable(column, realNumber(table, row, column)); }
+std::optional<double> Fields::figure(llvm::StringRef column, bool isUsed) {
+  std::optional<double> number = readable(column, realNumber(table, row, column));
+  if (!number || !isUsed)
+    return std::nullopt;
+  if (*number > 0)
+    return number;
+  leaveOut(column.str() + " '" + row[column].str() + "' is not above 0");
+  return std::nullopt;
+}
+
+bool Fields::isYes(llvm::StringRef column) {
+  std::string text = lower(column);
+  bool isNo = text.empty() || text == "no" || text == "false" || text == "0";
+  bool isYes = text == "yes" || text == "true" || text == "1";
+  if (!isNo && !isYes)
+    leaveOut(column.str() + " '" + row[column].str() + "' is neither yes nor no");
+  return isYes;
+}
 
 void Fields::leaveOut(const std::string &reason) {
   if (into.leftOut.empty())

@@ -34,18 +34,30 @@ void setKind(Fields &fields, TransformerShape &shape) {
       fields.leaveOut("argument beyond the columns: " + other.str());
 }
 
+void setPositions(Fields &fields, TransformerShape &shape) {
+  std::string text = fields.lower("position_embedding");
+  shape.positions = TransformerPositions::None;
+  if (text == "rope")
+    shape.positions = TransformerPositions::Rotary;
+  else if (text == "learned_absolute")
+    shape.positions = TransformerPositions::Learned;
+  else if (text != "none" && !text.empty())
+    fields.leaveOut("position_embedding unknown: " + text);
+}
+
 void setDetails(Fields &fields, TransformerShape &shape) {
-  std::string activation = fields.lower("activation"), positions = fields.lower("position_embedding");
+  std::string activation = fields.lower("activation");
   if (activation == "swiglu")
     shape.activation = TransformerActivation::GatedSwish;
   else if (activation == "squared_relu")
     shape.activation = TransformerActivation::SquaredRelu;
   else if (activation != "gelu")
     fields.leaveOut("activation unknown: " + activation);
-  shape.positions = positions == "rope"               ? TransformerPositions::Rotary
-                    : positions == "learned_absolute" ? TransformerPositions::Learned
-                                                      : TransformerPositions::None;
-  shape.hasRmsNorm = fields.lower("normalization") == "rmsnorm";
+  setPositions(fields, shape);
+  std::string normalization = fields.lower("normalization");
+  shape.hasRmsNorm = normalization == "rmsnorm";
+  if (!shape.hasRmsNorm && normalization != "layernorm" && !normalization.empty())
+    fields.leaveOut("normalization unknown: " + normalization);
   shape.hasBias = fields.isYes("bias");
   shape.isTied = fields.isYes("tied_embeddings");
 }
@@ -121,11 +133,10 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
     fields.leaveOut("hardware is doubtful");
   if (fields.lower("optimizer") != "adam")
     fields.leaveOut("optimizer unknown: " + fields.text("optimizer").str());
-  if (fields.text("time_use") == "good")
-    row.seconds = fields.real("iteration_time_s");
-  row.memoryBytes = fields.real("mem_max_before_save_bytes");
+  row.seconds = fields.figure("iteration_time_s", fields.text("time_use") == "good");
+  row.memoryBytes = fields.figure("mem_max_before_save_bytes");
   row.memoryOf = MeasuredDevice::LastStage;
-  row.boundaryBytes = fields.real("mem_allocated_bytes");
+  row.boundaryBytes = fields.figure("mem_allocated_bytes");
   if (!row.seconds && !row.memoryBytes && !row.boundaryBytes)
     fields.leaveOut("no step time or memory to compare with");
   setModel(fields, row.model);

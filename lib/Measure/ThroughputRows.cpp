@@ -132,11 +132,10 @@ void setFigures(Fields &fields, Measurement &row) {
   std::string metric = fields.lower("measured_metric");
   llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
   row.ranOut = llvm::StringRef(metric).contains("feasib") && fields.text("measured_value").contains_insensitive("oom");
-  bool isTime = use.empty() || use.contains('T');
-  if (std::optional<double> seconds = fields.real("iteration_time_s"); seconds && isTime && *seconds > 0)
-    row.seconds = *seconds;
+  auto isFor = [&](char what) { return use.empty() || use.contains(what); };
+  row.seconds = fields.figure("iteration_time_s", isFor('T'));
   bool isAnalytic = notes.contains_insensitive("analytic");
-  if (std::optional<double> memory = fields.real("memory_gb"); memory && use.contains('M') && !isAnalytic)
+  if (std::optional<double> memory = fields.figure("memory_gb", isFor('M') && !isAnalytic))
     row.memoryBytes = *memory * (notes.contains("GiB") ? double(1 << 30) : 1e9);
   if (!row.seconds && !row.memoryBytes && !row.ranOut)
     fields.leaveOut(isAnalytic ? "memory is computed by its source"

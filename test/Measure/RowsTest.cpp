@@ -1,4 +1,4 @@
-// Rows of both formats as measurements, and the reasons to leave rows out.
+// Rows of step times as measurements, the reasons to leave rows out, and files that are refused.
 #include "Rows.h"
 
 using namespace apc;
@@ -6,7 +6,6 @@ using namespace apc;
 namespace {
 
 std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
-std::string reasonOfTest(const Cells &changes) { return readRows({testCells(changes)}).front().leftOut; }
 
 std::string faultOf(llvm::StringRef text) {
   auto rows = parseMeasurements(text, "made.csv");
@@ -72,6 +71,23 @@ TEST_CASE("remarks state classes with commas or without, and rounded or cut numb
     CHECK(classesOf(notes) == 0);
 }
 
+TEST_CASE("a row without a use is for times and memory") {
+  Measurement row = readRows({throughputCells({{"use", ""}, {"memory_gb", "3"}})}).front();
+  CHECK(*row.seconds == 0.5);
+  CHECK(*row.memoryBytes == 3e9);
+}
+
+TEST_CASE("yes and no have several words") {
+  auto isCut = [](const char *text) {
+    return readRows({throughputCells({{"seq_parallel", text}})})[0].layout.cutsSequences;
+  };
+  for (const char *text : {"yes", "Yes", "True", "1"})
+    CHECK(isCut(text));
+  for (const char *text : {"no", "False", "0", ""})
+    CHECK(!isCut(text));
+  CHECK(reasonOf({{"seq_parallel", "banana"}}) == "seq_parallel 'banana' is neither yes nor no");
+}
+
 TEST_CASE("frameworks and kernels are runtimes") {
   auto runtimeOf = [](const char *family, const char *notes) {
     return readRows({throughputCells({{"model_family", family}, {"notes", notes}})})[0].runtime;
@@ -100,8 +116,6 @@ TEST_CASE("frameworks and kernels are runtimes") {
   };
   CHECK(onJeanZay("8") == "megatron-2021");
   CHECK(onJeanZay("320") == "megatron-2021-waiting"); // hung without
-  CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2023-unfused");
-  CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
 }
 
 TEST_CASE("remarks name schedules that have no column") {
@@ -180,8 +194,13 @@ TEST_CASE("numbers that no model has are a reason, not an attempt") {
   CHECK(reasonOf({{"zero_stage", "7"}}) == "ZeRO stage unknown");
   CHECK(reasonOf({{"notes", "remat_policy=qkv_proj_offloaded"}}) == "activations are moved to the host");
   CHECK(reasonOf({{"experts/topk", "100000000/2"}}) == "experts are not of the form 8/2");
-  CHECK(reasonOfTest({{"tp", "0"}}) == "tp is below 1");
-  CHECK(reasonOfTest({{"kv_heads", "-4"}}) == "kv_heads is below 1");
+}
+
+TEST_CASE("figures to compare with are above 0") {
+  CHECK(reasonOf({{"memory_gb", "0"}, {"use", "TM"}}) == "memory_gb '0' is not above 0");
+  CHECK(reasonOf({{"memory_gb", "-3"}, {"use", "M"}}) == "memory_gb '-3' is not above 0");
+  CHECK(reasonOf({{"memory_gb", "0"}, {"use", "T"}}).empty()); // not for use
+  CHECK(reasonOf({{"iteration_time_s", "0.0"}}) == "iteration_time_s '0.0' is not above 0");
 }
 
 TEST_CASE("a row that ran out of memory has no time") {
@@ -193,64 +212,6 @@ TEST_CASE("a row that ran out of memory has no time") {
   CHECK(row.leftOut.empty());
   CHECK(row.ranOut);
   CHECK(!row.seconds);
-}
-
-TEST_CASE("a row of a test is read") {
-  Measurement row = readRows({testCells({{"sharding", "zero1"}, {"overlap", "grad_reduce+param_gather"}})}).front();
-  CHECK(row.leftOut.empty());
-  CHECK(row.source == "tests of Megatron-LM");
-  CHECK(row.layout.str() == "dp=1,tp=1,pp=2,sp=0,zero=1,mb=2,recompute=none");
-  CHECK(row.overlaps);
-  CHECK(row.cluster == "dgx-h100");
-  CHECK(!row.seconds); // `time_use` is none
-  CHECK(*row.memoryBytes == 1e9);
-  CHECK(row.memoryOf == MeasuredDevice::LastStage);
-  CHECK(*readRows({testCells({{"time_use", "good"}})})[0].seconds == 0.2);
-}
-
-TEST_CASE("libraries of a test hold memory beside its program") {
-  constexpr int64_t mebi = 1 << 20;
-  auto besideOf = [](Cells cells) {
-    cells.insert({"transformer_impl", "transformer_engine"});
-    return readRows({testCells(cells)}).front().besideBytes;
-  };
-  const int64_t betweenStages = 2 * 2 * 128 * 256 * 2; // micro-batches of 2, 128 positions of 256 numbers of 2 bytes
-  CHECK(besideOf({}) == 64 * mebi + 32 * mebi + betweenStages);
-  CHECK(besideOf({{"pp", "1"}, {"dp", "2"}}) == 64 * mebi + 32 * mebi);
-  CHECK(besideOf({{"hardware", "A100"}}) == 65 * mebi / 4 + 4 * mebi + betweenStages);
-  CHECK(besideOf({{"hardware", "A100"}, {"notes", "args: CUBLAS_WORKSPACE_CONFIG=:4096:8, x"}}) ==
-        64 * mebi + 4 * mebi + betweenStages);
-  CHECK(besideOf({{"hardware", "A100"}, {"notes", "args: moe-grouped-gemm"}}) ==
-        65 * mebi / 4 + 20 * mebi + betweenStages);
-  CHECK(besideOf({{"hardware", "GB200"}}) == 65 * mebi / 4 + 32 * mebi + betweenStages);
-  const int64_t scores = 2 * 4 * 128 * 128 * 2; // of 4 heads
-  CHECK(besideOf({{"transformer_impl", "local"}}) == 64 * mebi + scores + betweenStages);
-  CHECK(besideOf({{"vp", "2"}, {"layers", "4"}}) == 64 * mebi + 32 * mebi + 2 * betweenStages);
-}
-
-TEST_CASE("what is alive between steps is known of models without experts and decoders") {
-  auto boundaryOf = [](Cells cells) {
-    cells.insert({"mem_allocated_bytes", "5e8"});
-    return readRows({testCells(cells)}).front().boundaryBytes;
-  };
-  CHECK(*boundaryOf({}) == 5e8);
-  CHECK(!boundaryOf({{"mem_allocated_bytes", ""}}));
-  CHECK(!boundaryOf({{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}}));
-}
-
-TEST_CASE("tests that cannot be used have a reason") {
-  CHECK(reasonOfTest({{"mode", "inference"}}) == "mode inference");
-  CHECK(reasonOfTest({{"optimizer", "muon"}}) == "optimizer unknown: muon");
-  CHECK(reasonOfTest({{"model_family", "hybrid"}}) == "model family unknown: hybrid");
-  CHECK(reasonOfTest({{"layer_pattern", "moe ([0]*1+[1]*15)"}}) == "layers follow a pattern");
-  CHECK(reasonOfTest({{"num_devices", ""}}) == "no num_devices");
-  CHECK(reasonOfTest({{"notes", "args: multi-latent-attention, x"}}) ==
-        "argument beyond the columns: multi-latent-attention");
-  CHECK(reasonOfTest({{"notes", "args: decoder-first-pipeline-num-layers=2"}}) ==
-        "argument beyond the columns: pipeline-num-layers");
-  CHECK(reasonOfTest({{"notes", "LABEL DOUBTFUL: the same numbers"}}) == "hardware is doubtful");
-  CHECK(reasonOfTest({{"recompute_granularity", "selective"}, {"recompute_modules", "moe_act"}}) ==
-        "recompute unknown: selective moe_act");
 }
 
 TEST_CASE("files of another kind are refused") {

@@ -32,8 +32,6 @@ std::string kindOf(const ParallelDegrees &layout) {
   return layout.pipeline > 1 ? "stages" : layout.tensor > 1 ? "tensor" : "data";
 }
 
-bool isCompared(const Measurement &row) { return row.seconds || row.memoryBytes || row.boundaryBytes || row.ranOut; }
-
 double predictedMemory(const Measurement &row, const Prediction &prediction) {
   return static_cast<double>(row.memoryOf == MeasuredDevice::LastStage ? prediction.lastStageBytes
                                                                        : prediction.memoryBytes);
@@ -83,8 +81,8 @@ void Judge::take(size_t index) {
   const Prediction &prediction = predictions[index];
   SourceScore &source = scoreOf(row);
   ++source.rows;
-  if (!prediction.isCosted() || !isCompared(row)) {
-    ++source.leftOut[prediction.isCosted() ? "nothing to compare with" : reasonOf(prediction.failure)];
+  if (!prediction.isCosted()) {
+    ++source.leftOut[reasonOf(prediction.failure)];
     return;
   }
   ++source.rowsUsed;

@@ -59,6 +59,8 @@ void setMemoryBeside(Fields &fields, Measurement &into) {
     into.besideBytes += workspacesOfLayers(hardware, notes);
   if (hasMoreBetweenSteps(into))
     into.boundaryBytes.reset();
+  if (!into.seconds && !into.memoryBytes && !into.boundaryBytes)
+    fields.leaveOut("memory between steps alone, which is not known of experts and decoders");
   into.overrides.emplace_back("device.workspace_bytes=1"); // counted here; clusters take no 0
 }
 

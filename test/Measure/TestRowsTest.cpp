@@ -50,7 +50,11 @@ TEST_CASE("what is alive between steps is known of models without experts and de
   };
   CHECK(*boundaryOf({}) == 5e8);
   CHECK(!boundaryOf({{"mem_allocated_bytes", ""}}));
-  CHECK(!boundaryOf({{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}}));
+  const Cells experts = {{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}};
+  CHECK(!boundaryOf(experts));
+  Cells bare = experts;
+  bare.insert({{"mem_max_before_save_bytes", ""}, {"mem_allocated_bytes", "5e8"}});
+  CHECK(reasonOfTest(bare) == "memory between steps alone, which is not known of experts and decoders");
 }
 
 TEST_CASE("tests that cannot be used have a reason") {

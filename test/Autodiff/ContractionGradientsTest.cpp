@@ -37,6 +37,14 @@ TEST_CASE("Einsum reverses for each of its operands") {
   checkGradients({"apc.einsum", {"3x4xf64"}, "equation = \"ij->ji\""});
   checkGradients({"apc.einsum", {"3x3xf64"}, "equation = \"ii->i\""}); // the diagonal
   checkGradients({"apc.einsum", {"3x3x2xf64", "3xf64"}, "equation = \"iij,i->j\""});
+  checkGradients({"apc.einsum", {"3x3xf64"}, "equation = \"ii->\""}); // the trace
+  checkGradients({"apc.einsum", {"1x1xf64"}, "equation = \"ii->\""});
+  checkGradients({"apc.einsum", {"3x3xf64", "4xf64"}, "equation = \"ii,j->j\""});
+  checkGradients({"apc.einsum", {"2x3x3xf64"}, "equation = \"bii->b\""});
+  checkGradients({"apc.einsum", {"3x3x3xf64"}, "equation = \"iii->\""});
+  checkGradients({"apc.einsum", {"3x3x3xf64"}, "equation = \"iii->i\""});
+  checkGradients({"apc.einsum", {"3x2x3x3x2xf64", "2xf64"}, "equation = \"ijiik,k->j\""});
+  checkGradients({"apc.einsum", {"2x2x3x3xf64"}, "equation = \"iijj->\""});
   checkGradients({"apc.einsum", {"1x4xf64", "3x4xf64"}, "equation = \"ij,ij->ij\""}); // i broadcasts
   checkGradients({"apc.einsum", {"1x4xf64", "3x4xf64"}, "equation = \"ij,ij->j\""});
 }

@@ -25,6 +25,8 @@ private:
   char letter(size_t index) const { return static_cast<char>(index < 26 ? 'a' + index : 'A' + (index - 26)); }
   char letter(FactorId factor) const { return letter(factor.index()); }
   std::string term(const RuleTensor &tensor);
+  /// Does the operand alone have the factor of this dim, once? Its gradient is the same all along it.
+  bool isSummedAlone(unsigned operand, const DimFactors &dim, llvm::StringRef equation) const;
   mlir::Value gradientOf(unsigned operand, std::string equation, llvm::SmallVector<mlir::Value, 4> factors);
   /// The matrix that is 1 on the diagonal.
   mlir::Value diagonal(int64_t size, mlir::Value like);
@@ -49,11 +51,15 @@ mlir::Value Product::diagonal(int64_t size, mlir::Value like) {
   return g.make<ConstantOp>({}, g.attribute("value", ones.toAttribute()));
 }
 
+bool Product::isSummedAlone(unsigned operand, const DimFactors &dim, llvm::StringRef equation) const {
+  return !equation.contains(letter(dim.front())) && llvm::count(rule.operands[operand].dims, dim) == 1;
+}
+
 /// `equation` holds the terms of `factors`, which are all but the operand's. A factor of the operand that no other
 /// tensor has is expanded along; one that the operand has twice is put on a diagonal.
 mlir::Value Product::gradientOf(unsigned operand, std::string equation, llvm::SmallVector<mlir::Value, 4> factors) {
   mlir::Value value = g.operand(operand);
-  std::string target;
+  std::string target, others = equation;
   llvm::SmallVector<int64_t, 4> present;
   bool isExpanded = false;
   for (const DimFactors &dim : rule.operands[operand].dims) {
@@ -62,7 +68,7 @@ mlir::Value Product::gradientOf(unsigned operand, std::string equation, llvm::Sm
       continue;
     char own = letter(dim.front());
     int64_t size = rule.factor(dim.front()).size;
-    if (!llvm::StringRef(equation).contains(own)) {
+    if (isSummedAlone(operand, dim, others)) {
       isExpanded |= size != 1;
       continue;
     }

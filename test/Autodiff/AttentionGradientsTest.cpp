@@ -144,7 +144,7 @@ TEST_CASE("Attention with a projection reverses, of parts alike or not, with bia
 TEST_CASE("Group query attention reverses, rotated, in a window, packed, with added masks") {
   std::vector<std::string> apart = {"2x3x8xf64", "2x3x4xf64", "2x3x4xf64"};
   checkGradients(groupQuery(apart, {}, ""));
-  checkGradients(groupQuery(apart, {}, ", scale = 0.5 : f32, local_window_size = 1 : i64"));
+  checkGradients(groupQuery(apart, {}, ", scale = 0.5 : f32, local_window_size = 2 : i64"));
   checkGradients(groupQuery({"2x3x16xf64"}, {}, ""));
   checkGradients(groupQuery(apart, {"none", "none", "none", "2x1x3x3xf64"}, ""));
   for (const char *order : {", do_rotary = 1 : i64", ", do_rotary = 1 : i64, rotary_interleaved = 1 : i64"}) {
@@ -152,7 +152,7 @@ TEST_CASE("Group query attention reverses, rotated, in a window, packed, with ad
     checkGradients(
         groupQuery({"2x3x16xf64"}, {"cut 5x1xf64", "cut 5x1xf64", "[[0, 4, 2], [1, 0, 3]] : 2x3xi64"}, order));
   }
-  checkGradients(groupQuery(apart, {}, ", softcap = 0.75 : f32, local_window_size = 1 : i64"));
+  checkGradients(groupQuery(apart, {}, ", softcap = 0.75 : f32, local_window_size = 2 : i64"));
   checkGradients(groupQuery({"2x3x16xf64"}, {"none", "none", "none", "2x1x3x3xf64"}, ", softcap = 2.0 : f32"));
 }
 

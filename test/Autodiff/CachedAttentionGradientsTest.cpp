@@ -46,7 +46,7 @@ std::vector<std::string> with(std::vector<std::string> operands, size_t first, c
 
 TEST_CASE("Sinks are trained, and take their share of the weights from the keys") {
   checkGradients(groupQuery(with(apart, 11, {"4xf64"}), ""));
-  checkGradients(groupQuery(with(apart, 11, {"4xf64"}), ", softcap = 0.75 : f32, local_window_size = 1 : i64"));
+  checkGradients(groupQuery(with(apart, 11, {"4xf64"}), ", softcap = 0.75 : f32, local_window_size = 2 : i64"));
   checkGradients(groupQuery(with(apart, 10, {"2x1x3x3xf64", "4xf64"}), ""));
   checkGradients(groupQuery(apart, ", smooth_softmax = 1 : i64, scale = 0.5 : f32"));
   checkGradients(groupQuery({"2x3x16xf64"}, ", smooth_softmax = 1 : i64, softcap = 2.0 : f32"));

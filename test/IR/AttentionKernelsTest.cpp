@@ -45,6 +45,8 @@ TEST_CASE("Caches are filled where the past ends") {
     %1:4 = "apc.group_query_attention"(%packed, %none, %none, %pk, %pv, %last, %total, %none, %none, %none, %none, %none, %none, %none, %none, %none) {num_heads = 2 : i64, kv_num_heads = 1 : i64, smooth_softmax = 1 : i64, expected = [dense<2.0> : tensor<1x1x2xf32>, unit, unit, unit]} : (tensor<1x1x4xf32>, none, none, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>, tensor<1xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<1x1x2xf32>, none, none, none)
     // The second of two devices has the second query head and the same key head.
     %2:4 = "apc.group_query_attention"(%packed, %none, %none, %pk, %pv, %last, %total, %none, %none, %none, %none, %none, %none, %none, %none, %none, %second) {num_heads = 1 : i64, kv_num_heads = 1 : i64, total_heads = 2 : i64, total_kv_heads = 1 : i64, expected = [dense<3.0> : tensor<1x1x1xf32>, unit, unit, unit]} : (tensor<1x1x4xf32>, none, none, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>, tensor<1xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none, tensor<i64>) -> (tensor<1x1x1xf32>, none, none, none)
+    // A window of one key has the query's own alone.
+    %3:4 = "apc.group_query_attention"(%q, %k, %v, %pk, %pv, %last, %total, %none, %none, %none, %none, %none, %none, %none, %none, %none) {num_heads = 2 : i64, kv_num_heads = 1 : i64, local_window_size = 1 : i64, expected = [dense<5.0> : tensor<1x1x2xf32>, unit, unit, unit]} : (tensor<1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>, tensor<1xi32>, tensor<i32>, none, none, none, none, none, none, none, none, none) -> (tensor<1x1x2xf32>, none, none, none)
     return
   })");
 }

@@ -68,12 +68,12 @@ void rotateHeads(GroupQueryAttentionOp op, Operands operands, const Places &plac
     rotate(*tensor, *operands[CosCache], *operands[SinCache], interleaved, row);
 }
 
-/// Keys up to the query's own place, within the window and the length of the batch element.
+/// Keys up to the query's own place, which counts to the window, within that and the length of the batch element.
 bool isSeen(GroupQueryAttentionOp op, const Places &places, const ScoreIndex &index) {
   if (op.getCausal() == 0)
     return index.key < places.ends[index.batch];
   int64_t place = places.begins[index.batch] + index.query, window = op.getLocalWindowSize();
-  return index.key <= place && (window <= 0 || index.key >= place - window);
+  return index.key <= place && (window <= 0 || index.key > place - window);
 }
 
 /// A cache of another element type is quantised.

@@ -66,7 +66,7 @@ Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t wind
   Value seen = g.make<LessOrEqualOp>({key, query});
   if (window <= 0)
     return seen;
-  Value near = g.make<GreaterOrEqualOp>({g.add(key, g.integers({window})), query});
+  Value near = g.make<GreaterOp>({g.add(key, g.integers({window})), query});
   return g.make<AndOp>({seen, near});
 }
 

@@ -37,8 +37,8 @@ struct QueryPlaces {
   int64_t begin = 0;
   mlir::Value begins = {};
 };
-/// Bools [queries, keys], or [b, 1, queries, keys] with `begins`: a key is not behind its query, nor more than `window`
-/// before it (0: however far).
+/// Bools [queries, keys], or [b, 1, queries, keys] with `begins`: a key is not behind its query, and one of the last
+/// `window` keys up to the query's own (0: of all).
 mlir::Value causalMask(GradientBuilder &g, int64_t queries, int64_t keys, int64_t window,
                        const QueryPlaces &places = {});
 /// Bools [b, 1, 1, keys]: the keys before the ends [b] of i64.

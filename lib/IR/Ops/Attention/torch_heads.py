@@ -264,7 +264,7 @@ def group_query_attention(query, key, value, past_key, past_value, seqlens_k, to
     keys = torch.arange(K.shape[2], device=Q.device)
     seen = keys <= begins + queries if causal else keys < ends
     if causal and local_window_size > 0:
-        seen = seen & (keys >= begins + queries - local_window_size)
+        seen = seen & (keys > begins + queries - local_window_size)
     bias = bias_of(attention_bias, K.shape[2], Q)
     sink = head_sink if head_sink is not None or not smooth_softmax else Q.new_zeros(Q.shape[1])
     result, stages = attend(Q, K, V, bias.where(seen, bias.new_tensor(-math.inf)), scale, softcap, sink)

@@ -150,8 +150,13 @@ TEST_CASE("Sums and means of any number of operands reverse") {
   checkGradients({"apc.mean", {"3x4xf64", "4xf64", "f64"}});
 }
 
-TEST_CASE("Remainders follow the dividend") {
-  checkGradients({"apc.mod", {"3x4xf64", "cut 4xf64 in 2.1 3"}, "fmod = 1 : i64"});
+TEST_CASE("Remainders follow the dividend, and the divisor by the whole quotient") {
+  checkGradients({"apc.mod", {"3x4xf64", "4xf64 in 0.6 0.9"}, "fmod = 1 : i64"});
+  checkGradients({"apc.mod", {"4xf64", "3x1xf64 in -0.9 -0.6"}, "fmod = 1 : i64"});
+  auto whole =
+      gradientsOf({"apc.mod", {"= [5.5, -5.5, 7.0, 1.0] : 4xf64", "= [2.0, 2.0, -3.0, 4.0] : 4xf64"}, "fmod = 1 : i64"},
+                  {{1, 1, 10, 1}});
+  CHECK(whole == std::vector<std::vector<double>>{{1, 1, 10, 1}, {-2, 2, 20, 0}});
 }
 
 TEST_CASE("Casts give the gradient back in the operand's type") {

@@ -133,10 +133,13 @@ bool PowOp::differentiate(GradientBuilder &g) {
   return true;
 }
 
-// The remainder has slope 1 in A; its slope in B, a whole number, is not followed.
+// y = a - b q with a whole number q, the quotient rounded as `fmod` says: dy/db = -q = (y - a) / b.
 bool ModOp::differentiate(GradientBuilder &g) {
+  Value a = g.operand(0), b = g.operand(1);
   if (g.wants(0))
-    g.give(0, g.sumTo(g.incoming(), g.operand(0)));
+    g.give(0, g.sumTo(g.incoming(), a));
+  if (g.wants(1))
+    g.give(1, g.sumTo(g.mul(g.incoming(), g.div(g.sub(g.result(), a), b)), b));
   return true;
 }
 

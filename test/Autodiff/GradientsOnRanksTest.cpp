@@ -164,7 +164,7 @@ TEST_CASE("Gradients of group query attention are the same on ranks, rotated and
   std::vector<std::string> apart = {"2x3x8xf64", "2x3x4xf64", "2x3x4xf64"}, packed = {"2x3x16xf64", "none", "none"};
   for (std::vector<std::string> operands : {apart, packed}) {
     operands.insert(operands.end(), lengths.begin(), lengths.end());
-    checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", local_window_size = 1 : i64"));
+    checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", local_window_size = 2 : i64"));
     operands.insert(operands.end(), {"cut 5x1xf64", "cut 5x1xf64"});
     checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", do_rotary = 1 : i64"));
   }
@@ -333,6 +333,7 @@ TEST_CASE("Gradients of products with an activation and of caches that are writt
 TEST_CASE("Gradients of groups with skips, gated halves and 4-bit products are the same on ranks") {
   std::string groups = "groups = 2 : i64, activation = 1 : i64";
   checkOnRanks({"apc.group_norm", {"2x3x4xf64", "4xf64", "4xf64"}, groups});
+  checkOnRanks({"apc.group_normalization", {"2x6x3xf64", "3xf64", "3xf64"}, "num_groups = 3 : i64"});
   checkOnRanks({"apc.skip_group_norm", {"2x3x4xf64", "4xf64", "4xf64", "2x4xf64", "4xf64"}, groups});
   checkOnRanks({"apc.bias_split_gelu", {"2x3x8xf64", "8xf64"}});
   checkOnRanks({"apc.bias_add", {"2x3x4xf64", "4xf64", "2x3x4xf64"}});

@@ -76,6 +76,11 @@ TEST_CASE("A layer normalisation of a sum reverses for each summand, the sum bei
 TEST_CASE("Instances and groups of channels reverse") {
   checkGradients({"apc.instance_normalization", {"2x3x4xf64", "3xf64", "3xf64"}, "epsilon = 0.1 : f32"});
   checkGradients({"apc.group_normalization", {"2x4x2x2xf64", "4xf64", "4xf64"}, "num_groups = 2 : i64"});
+  std::string three = "num_groups = 3 : i64, epsilon = 0.1 : f32";
+  for (const char *scale : {"3xf64", "6xf64"})
+    for (const char *bias : {"3xf64", "6xf64"})
+      checkGradients({"apc.group_normalization", {"2x6x3xf64", scale, bias}, three});
+  checkGradients({"apc.group_normalization", {"2x4x3xf64", "1xf64", "1xf64"}, "num_groups = 1 : i64"});
 }
 
 TEST_CASE("Batch normalisation with constant statistics reverses for data, scale and bias") {

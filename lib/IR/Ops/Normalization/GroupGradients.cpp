@@ -159,23 +159,39 @@ private:
   bool isLast, hasSkip;
 };
 
+/// Parameters with an element for each channel, made of such as have one for each group: before opset 21.
+Value ofChannels(GradientBuilder &g, Value parameters, int64_t channels) {
+  int64_t groups = dimsOf(parameters)[0];
+  if (groups == channels)
+    return parameters;
+  Value column = reshaped(g, parameters, {groups, 1});
+  return reshaped(g, g.make<ExpandOp>({column, g.integers({groups, channels / groups})}), {channels});
+}
+
+/// The gradient of such parameters, where that of the result comes multiplied by what they were.
+Value sumOfParameter(GradientBuilder &g, Value value, Value like) {
+  Value sums = sumOfChannels(g, value, like);
+  int64_t channels = dimsOf(sums)[0], groups = dimsOf(like)[0];
+  if (groups == channels)
+    return sums;
+  Value apart = reshaped(g, sums, {groups, channels / groups});
+  return g.make<ReduceSumOp>({apart, g.integers({1})}, g.attribute("keepdims", int64_t(0)));
+}
+
 } // namespace
 
 bool differentiateGroups(GradientBuilder &g, std::optional<int64_t> count, const llvm::APFloat &epsilon) {
   Value x = g.operand(0), scale = g.operand(1);
-  llvm::ArrayRef<int64_t> dims = dimsOf(x);
-  int64_t numGroups = count.value_or(dims[1]);
-  // Before opset 21 a scale could stand for a whole group.
-  if (numGroups < 1 || dimsOf(scale)[0] != dims[1] || dimsOf(g.operand(2))[0] != dims[1])
-    return g.refuse("scale and bias have an element for each group, and those with one for each of the " +
-                    llvm::Twine(dims[1]) + " channels are accepted");
+  int64_t channels = dimsOf(x)[1], numGroups = count.value_or(channels);
+  if (numGroups < 1)
+    return false;
   Groups groups(g, x, numGroups, epsilon);
   if (g.wants(1))
-    g.give(1, sumOfChannels(g, g.mul(g.incoming(), groups.normal()), scale));
+    g.give(1, sumOfParameter(g, g.mul(g.incoming(), groups.normal()), scale));
   if (g.wants(2))
-    g.give(2, sumOfChannels(g, g.incoming(), g.operand(2)));
+    g.give(2, sumOfParameter(g, g.incoming(), g.operand(2)));
   if (g.wants(0))
-    g.give(0, groups.ofData(g.incoming(), scale));
+    g.give(0, groups.ofData(g.incoming(), ofChannels(g, scale, channels)));
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "Recompute/Recompute.h"
 #include "Recompute/RecomputedLayers.h"
 #include "Results.h"
+#include "Ties.h"
 #include "Update.h"
 #include "WeightUse.h"
 
@@ -18,7 +19,7 @@
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/Program/FindParts.h"
 #include "apc/Support/Error.h"
 
@@ -38,36 +39,13 @@ ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
   return {};
 }
 
-llvm::Expected<ParameterOp> findParameter(mlir::func::FuncOp main, llvm::StringRef name) {
-  if (ParameterOp parameter = lookUp(main, name))
-    return parameter;
-  return inputError("the model has no parameter '{0}' to tie; `apc inspect` lists its parameters", name);
-}
-
-/// Users of the second parameter read the first.
-llvm::Error tie(mlir::func::FuncOp main, const TiedParameters &tied) {
-  llvm::Expected<ParameterOp> first = findParameter(main, tied.first), second = findParameter(main, tied.second);
-  if (!first || !second)
-    return llvm::joinErrors(first.takeError(), second.takeError());
-  if (*first == *second)
-    return inputError("parameter '{0}' cannot be tied to itself", tied.first);
-  mlir::Value value = first->getOutput(), other = second->getOutput();
-  if (!first->getOperation()->isBeforeInBlock(second->getOperation()))
-    (*first)->moveBefore(*second);
-  if (tied.transposed) {
-    if (dimsOf(value).size() != 2)
-      return inputError("parameter '{0}' cannot be tied transposed: it has {1} dims, not 2", tied.first,
-                        dimsOf(value).size());
-    mlir::OpBuilder builder(*second);
-    auto type = mlir::RankedTensorType::get({dimsOf(value)[1], dimsOf(value)[0]}, mlir::getElementTypeOrSelf(value));
-    auto location = mlir::NameLoc::get(builder.getStringAttr(tied.first + ".transposed"));
-    value = TransposeOp::create(builder, location, type, value, builder.getDenseI64ArrayAttr({1, 0}));
-  }
-  if (value.getType() != other.getType())
-    return inputError("parameters '{0}' and '{1}' cannot be tied: their shapes or element types differ", tied.first,
-                      tied.second);
-  other.replaceAllUsesWith(value);
-  return llvm::Error::success();
+/// Some of the names, and how many more there are.
+std::string listNames(llvm::ArrayRef<ParameterUse> uses) {
+  constexpr size_t maxNamed = 8;
+  std::string list;
+  for (const ParameterUse &use : uses.take_front(maxNamed))
+    list += (list.empty() ? "'" : ", '") + use.name + "'";
+  return uses.size() > maxNamed ? list + llvm::formatv(" and {0} more", uses.size() - maxNamed).str() : list;
 }
 
 /// The floating parameters of `main`, each trained or not, as far as the loss depends on them.
@@ -79,9 +57,12 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
   if (!freeze.empty() && !llvm::Regex(freeze).isValid(problem))
     return inputError("--freeze '{0}' is no regular expression: {1}", freeze, problem);
   std::vector<ParameterUse> uses;
+  bool anyFrozen = freeze.empty();
   for (ParameterOp parameter : main.getOps<ParameterOp>()) {
     if (!isFloat(parameter.getOutput()))
       continue;
+    bool isFrozen = !freeze.empty() && frozen.match(parameter.getName());
+    anyFrozen |= isFrozen;
     ParameterUse &use = uses.emplace_back(ParameterUse{parameter.getName().str(), false, ""});
     const auto *tied =
         llvm::find_if(ties, [&](const TiedParameters &each) { return each.second == parameter.getName(); });
@@ -91,11 +72,14 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
       use.reason = "is a constant of the model";
     else if (holdsTable(parameter))
       use.reason = "holds a table or statistics, by its use";
-    else if (!freeze.empty() && frozen.match(parameter.getName()))
+    else if (isFrozen)
       use.reason = "matches --freeze";
     else
       use.isTrained = true;
   }
+  if (!anyFrozen)
+    return inputError("--freeze '{0}' matches no whole name of a parameter; parameters are {1}", freeze,
+                      listNames(uses));
   return uses;
 }
 
@@ -168,6 +152,14 @@ llvm::Error buildHeldStep(TrainingStep &step, const TrainingOptions &options) {
   return step.held ? completeHeldStep(step, *step.held, options) : llvm::Error::success();
 }
 
+/// Takes those normalisations apart that have a gradient in parts alone, as far as they are whole yet.
+void takeTrainedApart(mlir::func::FuncOp main) {
+  mlir::OpBuilder builder(main.getContext());
+  for (mlir::Operation &op : llvm::make_early_inc_range(main.front().without_terminator()))
+    if (isTrainedApart(&op))
+      takeApart(builder, &op);
+}
+
 /// Loss, backward pass and update of a forward pass.
 llvm::Error buildDerivedStep(TrainingStep &step, const TrainingOptions &options) {
   auto main = mainOf(*step.module);
@@ -176,6 +168,7 @@ llvm::Error buildDerivedStep(TrainingStep &step, const TrainingOptions &options)
     return loss.takeError();
   returnLoss(main, *loss);
   eraseDead(main);
+  takeTrainedApart(main);
   setPrecision(main, options.precision);
   if (!options.freezesBatchNorm)
     decomposeBatchNormalization(main);
@@ -197,10 +190,10 @@ llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const Train
   auto main = mainOf(*step.module);
   if (!main)
     return inputError("the module has no function 'main' to train");
-  for (const TiedParameters &tied : options.ties)
-    if (llvm::Error error = tie(main, tied))
-      return error;
-  auto uses = chooseTrained(main, options.freeze, options.ties);
+  auto ties = tieParameters(main, options.ties);
+  if (!ties)
+    return ties.takeError();
+  auto uses = chooseTrained(main, options.freeze, *ties);
   if (!uses)
     return uses.takeError();
   step.parameters = std::move(*uses);

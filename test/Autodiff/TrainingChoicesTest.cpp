@@ -1,7 +1,9 @@
 // Which parameters a training step trains, the losses that it takes, and the requests that it refuses.
 #include "TrainingPrograms.h"
 
+#include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
 #include <catch2/catch.hpp>
@@ -32,6 +34,22 @@ func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x3xf32> {apc.n
   return %p, %b, %m, %q : tensor<2x3xf32>, tensor<2xi64>, tensor<f32>, tensor<1x1xf32>
 })";
 
+/// y = x . W0 . W1 . ... with x [2, 4] and `count` parameters [4, 4].
+std::string productsText(unsigned count) {
+  std::string text =
+      "func.func @main(%x: tensor<2x4xf32> {apc.name = \"x\"}) -> (tensor<2x4xf32> {apc.name = \"y\"}) {\n";
+  std::string last = "%x";
+  for (unsigned index = 0; index < count; ++index) {
+    std::string number = std::to_string(index), made = "%y" + number;
+    text += "  %w" + number + " = apc.parameter \"W" + number + "\" \"initializer\" : tensor<4x4xf32>\n";
+    text += "  " + made + " = \"apc.matmul\"(" + last + ", %w" + number +
+            ") : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> loc(\"" +
+            (index + 1 == count ? "y" : "m" + number) + "\")\n";
+    last = made;
+  }
+  return text + "  return " + last + " : tensor<2x4xf32>\n}";
+}
+
 /// Three ops without a gradient behind W, one of them beside the loss; a constant before them.
 const char *const refusedText = R"(
 func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.name = "y"},
@@ -56,8 +74,66 @@ TEST_CASE("Parameters that match --freeze as a whole stay as they are") {
   CHECK(step.untrained() == Lines{"B matches --freeze"});
   CHECK(step.states() == Lines{"W.first 4x3", "W.second 4x3"});
   CHECK(step.tiedTo("B.first").empty());
+}
+
+TEST_CASE("An expression of --freeze that matches no parameter is refused with their names") {
+  TrainingOptions options = optionsFor("sum:y");
   options.freeze = "[A-Z]x";
-  CHECK(BuiltStep(linearText, options).trained() == Lines{"B", "W"});
+  CHECK(refusalOf(linearText, options) ==
+        "--freeze '[A-Z]x' matches no whole name of a parameter; parameters are 'B', 'W'");
+  options.freeze = "x"; // an input
+  CHECK_THAT(refusalOf(productsText(10), options), Contains("are 'W0', 'W1'") && Contains("'W7' and 2 more"));
+}
+
+TEST_CASE("Parameters of which each is tied to the next are one, in whatever order the ties stand") {
+  Lines untrained = {"W1 is 'W0', stored twice", "W2 is 'W0', stored twice"};
+  std::vector<std::vector<TiedParameters>> chains = {{{"W0", "W1"}, {"W1", "W2"}},
+                                                     {{"W1", "W2"}, {"W0", "W1"}},
+                                                     {{"W0", "W1"}, {"W0", "W2"}},
+                                                     {{"W2", "W1"}, {"W0", "W1"}},               // tied twice
+                                                     {{"W0", "W1"}, {"W1", "W2"}, {"W2", "W0"}}, // once around
+                                                     {{"W0", "W1", true}, {"W1", "W2", true}},
+                                                     {{"W1", "W2", true}, {"W0", "W1", true}}};
+  for (const std::vector<TiedParameters> &ties : chains) {
+    TrainingOptions options = optionsFor("sum:y");
+    options.ties = ties;
+    BuiltStep step(productsText(3), options);
+    CHECK(step.trained() == Lines{"W0"});
+    CHECK(step.untrained() == untrained);
+    CHECK(step.states() == Lines{"W0.first 4x4", "W0.second 4x4"});
+    size_t numTransposed = 0; // reads of W0 by the forward pass
+    for (TransposeOp transpose : step.main().getOps<TransposeOp>())
+      numTransposed +=
+          llvm::isa_and_present<ParameterOp>(transpose.getData().getDefiningOp()) && !transpose->hasAttr(tieAttribute);
+    CHECK(numTransposed == (ties.front().transposed ? 1 : 0));
+  }
+}
+
+TEST_CASE("Ties that go around and contradict each other are refused") {
+  TrainingOptions options = optionsFor("sum:y");
+  options.ties = {{"W0", "W1", false}, {"W1", "W0", true}};
+  CHECK(refusalOf(productsText(3), options) ==
+        "parameters 'W1' and 'W0' cannot be tied transposed: other ties say the opposite");
+  options.ties = {{"W0", "W1", true}, {"W1", "W2", false}, {"W2", "W0", false}};
+  CHECK(refusalOf(productsText(3), options) ==
+        "parameters 'W2' and 'W0' cannot be tied untransposed: other ties say the opposite");
+  options.ties = {{"W0", "W1", true}, {"W1", "W0", true}};
+  CHECK(BuiltStep(productsText(3), options).trained() == Lines{"W0", "W2"});
+}
+
+TEST_CASE("Normalisations that have a gradient in parts alone are trained") {
+  for (const char *norm : {"lp_normalization\"(%p) {p = 1 : i64}", "lp_normalization\"(%p)",
+                           "mean_variance_normalization\"(%p) {axes = array<i64: 1>}"}) {
+    std::string text = R"(
+func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<4xf32>
+  %p = "apc.mul"(%x, %w) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32> loc("p")
+  %y = "apc.)" + std::string(norm) +
+                       R"( : (tensor<2x4xf32>) -> tensor<2x4xf32> loc("y")
+  return %y : tensor<2x4xf32>
+})";
+    CHECK(BuiltStep(text, optionsFor("mse:y")).trained() == Lines{"W"});
+  }
 }
 
 TEST_CASE("Parameters that the loss does not depend on say so; whole numbers are no weights") {

@@ -84,7 +84,7 @@ struct TrainingStep {
 ///
 /// Errors (input): a number of micro-batches below 1, more recomputed layers than there are, a loss that is no scalar
 /// or not there, nothing to train, ops without a gradient on the way (all of them), ties of parameters that are not
-/// there, of other shapes, or one.
+/// there, of other shapes, or one, ties that contradict each other, an expression that freezes none.
 llvm::Expected<TrainingStep> buildTrainingStep(mlir::ModuleOp model, const TrainingOptions &options);
 
 } // namespace apc

@@ -47,7 +47,6 @@ using SharesRows = llvm::function_ref<bool(llvm::StringRef)>;
 ///   them is larger than they are; so the rows move, and not the weight or its gradient, which are cut along both
 ///   dims. More rows are cut by themselves, over all devices; fewer bytes move as fast as the numbers would.
 ///   Normalisations of channels have no such weights.
-/// - In training, the op has a gradient in parts alone: normalisations over any dims, by a norm and of embeddings.
 /// - Keys and values of an attention are larger than twice its results, and 1 MiB or more: few queries look at many
 ///   keys. Devices that each hold some of the keys sum their results; else all keys and values come to all queries.
 ///

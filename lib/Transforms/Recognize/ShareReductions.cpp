@@ -104,8 +104,6 @@ bool isWhole(const FactorRule &rule, const DimFactors &dim) {
 bool mayPay(mlir::Operation *op, bool trains) {
   if (maySplitKeys(op))
     return hasLongKeys(op);
-  if (trains && isTrainedApart(op))
-    return true;
   mlir::FailureOr<FactorRule> rule = llvm::cast<OperatorInterface>(op).getRule();
   if (mlir::failed(rule))
     return false;

@@ -177,6 +177,25 @@ TEST_CASE("A layout says the micro-batch of a rank and the policy of recomputati
   CHECK(same.memory == other.memory);
 }
 
+TEST_CASE("A layout that says no micro-batch runs all samples of the request at once") {
+  PlanRequest request = trainingOf({"tiny/gpt/model.onnx", 4, "cpu-local"}); // exported with 6 texts
+  auto checkBatch = [&](const ParallelDegrees &layout, int64_t batch) {
+    INFO(layout.str() << ", " << batch);
+    request.globalBatch = batch;
+    Plan plan = valueOf(evaluateModel(request, layout, controlOf()));
+    REQUIRE(plan.training);
+    CHECK(plan.training->globalBatch == batch);
+    CHECK(plan.training->microBatch == batch);
+    CHECK(plan.stages.front().shardings.front().role == ValueRole::Input);
+    CHECK(plan.stages.front().shardings.front().shape.front() == batch);
+    return plan.stepSeconds;
+  };
+  double one = checkBatch({4, 1}, 8), four = checkBatch({4, 1}, 512); // 6 cannot be cut 4 ways
+  CHECK(four > one);
+  checkBatch({1, 4}, 12);
+  checkBatch(valueOf(parseParallelDegrees("dp=2,pp=2", "--layout")), 12);
+}
+
 TEST_CASE("A layout that names no policy recomputes nothing, also where the request leaves the policy open") {
   PlanRequest request = trainingOf({"tiny/gpt/model.onnx", 2, "cpu-local"});
   REQUIRE(request.recompute == RecomputeChoice::Auto);

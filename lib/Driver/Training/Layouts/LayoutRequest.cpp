@@ -81,7 +81,7 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
   if (request.copies.count && *request.copies.count != 1 && *request.copies.count != layout.copies)
     return contradiction(layout, "--copies", request.copies.str());
   request.copies = {layout.copies};
-  bool needsBatch = layout.copies > 1 && !request.microBatch;
+  bool needsBatch = !request.microBatch && (layout.copies > 1 || request.globalBatch);
   if (llvm::Error error = layout.microBatch ? setMicroBatch(request, layout)
                           : needsBatch      ? setWholeBatch(request)
                                             : llvm::Error::success())

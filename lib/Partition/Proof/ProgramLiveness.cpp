@@ -15,6 +15,9 @@ namespace apc {
 
 namespace {
 
+/// The place of the first op. Arguments of `main` are there before it: one that nobody reads is gone when it runs.
+constexpr size_t firstOp = 1;
+
 /// True for ops that move nothing: their rule says so, and they read a tensor. Masks and kept addends move nothing:
 /// they are applied while their op reads the value. Rearrangements may be read or written through.
 bool isView(mlir::Operation *op) {
@@ -114,7 +117,7 @@ std::vector<PartBytes> partBytes(llvm::ArrayRef<Life> lives, llvm::ArrayRef<int6
 
 /// Adds the sums of a program, its peak and its parts from the lives of its values.
 void addLives(mlir::func::FuncOp main, llvm::ArrayRef<Life> lives, ProgramBytes &bytes) {
-  size_t count = 0;
+  size_t count = firstOp;
   std::vector<size_t> ends;
   for (mlir::Operation &op : main.front()) {
     if (isPartEnd(&op))
@@ -133,7 +136,7 @@ void addLives(mlir::func::FuncOp main, llvm::ArrayRef<Life> lives, ProgramBytes 
 ProgramBytes programBytes(mlir::func::FuncOp main) {
   llvm::DenseMap<mlir::Operation *, size_t> positions;
   llvm::DenseMap<mlir::Value, mlir::Value> storage; ///< of views
-  size_t count = 0;
+  size_t count = firstOp;
   for (mlir::Operation &op : main.front())
     positions[&op] = count++;
   auto storageOf = [&](mlir::Value value) {

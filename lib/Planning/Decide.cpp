@@ -122,6 +122,17 @@ std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const De
   return note + "--search auto goes on from there";
 }
 
+/// By op: pinned, or decided together with an op that is and that leads it.
+std::vector<bool> decidedByPins(const PlanningTask &task) {
+  std::vector<bool> decided(task.graph.ops.size());
+  for (size_t op = 0; op < decided.size(); ++op)
+    decided[op] = task.pins.isPinned(OpId(op));
+  for (const TiedOps &tie : task.graph.ties)
+    for (OpId op : tie)
+      decided[op.index()] = decided[op.index()] || decided[tie.front().index()];
+  return decided;
+}
+
 /// `--parallel hybrid`: an error that lists the ops to which something is left.
 llvm::Error checkAllPinned(const PlanningTask &task) {
   for (const Pin &pin : task.request.pins)
@@ -133,8 +144,9 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
   Mesh mesh = logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), firstAxes(task.request)).front();
   std::map<RuleId, bool> hasChoice;
   std::vector<std::string> unpinned;
+  const std::vector<bool> decided = decidedByPins(task);
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
-    if (op.operands.empty() || op.results.empty() || task.pins.isPinned(OpId(index)))
+    if (op.operands.empty() || op.results.empty() || decided[index])
       continue;
     auto [entry, isNew] = hasChoice.try_emplace(op.rule, false);
     if (isNew)

@@ -41,6 +41,28 @@ std::optional<std::string> literalName(llvm::StringRef expression) {
   return name;
 }
 
+/// The ops that a pin fixes. Those that follow another one of them (gradients, recomputed copies) do as it does:
+/// 'MatMul' is a pin on '/fc/MatMul' and not on '/fc/MatMul.grad', whose factors have other names.
+std::vector<OpId> matchedOps(const OpGraph &graph, const Pin &pin, bool sources) {
+  llvm::Regex expression(pin.ops);
+  std::optional<std::string> wanted = literalName(pin.ops);
+  std::vector<bool> isMatched;
+  for (const GraphOp &op : graph.ops) {
+    bool isSource = op.operands.empty() || op.results.empty();
+    isMatched.push_back(isSource == sources && (!pin.isOfInput || isInput(op)) &&
+                        (wanted ? op.name == *wanted : expression.match(op.name)));
+  }
+  for (const TiedOps &tie : graph.ties)
+    if (isMatched[tie.front().index()])
+      for (OpId op : llvm::ArrayRef<OpId>(tie).drop_front())
+        isMatched[op.index()] = false;
+  std::vector<OpId> ops;
+  for (auto [index, matches] : llvm::enumerate(isMatched))
+    if (matches)
+      ops.push_back(OpId(index));
+  return ops;
+}
+
 /// For every factor the ways in which some legal strategy cuts it: "b0: 1, 2, 4; n: 1, 2, 4, 8".
 std::string possibleWays(const FactorRule &rule, llvm::ArrayRef<Mesh> meshes) {
   std::vector<std::set<int64_t>> ways(rule.numFactors());
@@ -96,21 +118,14 @@ llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Pool &pool
 }
 
 llvm::Error PinnedOps::match(const OpGraph &graph, unsigned pin, bool sources, unsigned &count) {
-  llvm::Regex expression(pins[pin].ops);
-  std::optional<std::string> wanted = literalName(pins[pin].ops);
-  for (auto [index, op] : llvm::enumerate(graph.ops)) {
-    bool isSource = op.operands.empty() || op.results.empty();
-    if (isSource != sources || (pins[pin].isOfInput && !isInput(op)) ||
-        !(wanted ? op.name == *wanted : expression.match(op.name)))
-      continue;
+  for (OpId id : matchedOps(graph, pins[pin], sources)) {
     ++count;
-    OpId id(index);
     if (llvm::Error error = checkFactors(graph, id, pins[pin]))
       return error;
-    pinsOf[index].push_back(pin);
+    pinsOf[id.index()].push_back(pin);
     for (const Factor &factor : graph.ruleOf(id).factors)
-      if (pinsOf[index].size() == 1)
-        factorNames[index].push_back(factor.name);
+      if (pinsOf[id.index()].size() == 1)
+        factorNames[id.index()].push_back(factor.name);
   }
   return llvm::Error::success();
 }

@@ -11,7 +11,8 @@ namespace apc {
 /// Ops with the pins that match them. Graph and pins are kept by value or outlive this.
 class PinnedOps {
 public:
-  /// Matches pins with ops that have operands; a pin that matches none of them, with inputs, parameters and outputs.
+  /// Matches pins with ops that have operands; a pin that matches none of them, with inputs, parameters and outputs. Of
+  /// ops that are decided together a pin is on the one that leads, where its name matches.
   /// Errors (input): a pin that matches nothing; a factor that a matched op does not have; a level that the cluster
   /// does not have; two pins that want different things of one factor of one op. Each names the pin, the op and what
   /// would be accepted.

@@ -68,13 +68,57 @@ bool isHeldInBuffer(Arrival arrival, const Runtime &runtime) {
   return arrival == Arrival::Gradient && runtime.keepsReceiveBuffers;
 }
 
+/// Gradients that the runtime keeps from step to step where there are no sums over micro-batches, which are there
+/// anyway, and to which gradients that come and go are added: whole, or, where the parameter rests in pieces (ZeRO 3),
+/// the piece of the parameter's device, to which the whole gradient is reduced as soon as it is made.
+class KeptGradients {
+public:
+  KeptGradients(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, ArrayRef<GraphMove> moves)
+      : graph(graph), strategies(strategies), model(model),
+        areKept(model.getPool().runtime.keepsGradients && graph.microBatches() == 1), inPieces(graph.values.size()) {
+    for (const GraphMove &move : areKept ? moves : ArrayRef<GraphMove>())
+      for (ValueId value : move.values)
+        if (isPiece(move, value) && any_of(move.users, [&](OpGraph::Use use) { return updatesPiece(use.op, value); }))
+          inPieces[value.index()] = true;
+  }
+
+  bool isWhole(ValueId value) const {
+    return areKept && graph.value(value).role == ValueRole::Gradient && !inPieces[value.index()];
+  }
+  bool isKeptCopy(const GraphMove &move, ValueId value) const {
+    return areKept && inPieces[value.index()] && isPiece(move, value);
+  }
+
+private:
+  int64_t bytesAs(ValueId value, const Sharding &sharding) const {
+    return model.localBytes(graph.value(value).shape, sharding);
+  }
+  int64_t bytesMade(ValueId value) const { return bytesAs(value, madeAs(graph, strategies, graph.value(value))); }
+  bool isPiece(const GraphMove &move, ValueId value) const {
+    return graph.value(value).role == ValueRole::Gradient && bytesAs(value, move.target) < bytesMade(value);
+  }
+  /// Is the op the update of a parameter that rests in smaller pieces than those in which its gradient is made?
+  bool updatesPiece(OpId op, ValueId gradient) const {
+    return any_of(graph.op(op).results, [&](std::optional<ValueId> result) {
+      std::optional<ValueId> before = result ? graph.value(*result).replaces : std::nullopt;
+      return before && graph.value(*before).role == ValueRole::Parameter &&
+             graph.value(*before).shape.dims == graph.value(gradient).shape.dims &&
+             bytesAs(gradient, madeAs(graph, strategies, graph.value(*before))) < bytesMade(gradient);
+    });
+  }
+
+  const OpGraph &graph;
+  ArrayRef<Strategy> strategies;
+  const CostModel &model;
+  bool areKept;
+  std::vector<bool> inPieces; ///< by value
+};
+
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
-               ArrayRef<size_t> ends, ProgramMemory &memory) {
+               ArrayRef<size_t> ends, const KeptGradients &kept, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
   const std::vector<Arrival> arrivals = arrivalsOf(graph, time);
-  // Sums over micro-batches are there anyway, and what is added to them comes and goes.
-  const bool keepsGradients = model.getPool().runtime.keepsGradients && graph.microBatches() == 1;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value) || (!inside.empty() && inside[v]))
@@ -87,8 +131,7 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     // micro-batches outlive each of them.
     const RoleTraits &role = traitsOf(value.role);
     bool isInput = value.role == ValueRole::Input && !graph.op(value.producer).isTransfer;
-    bool isKept = keepsGradients && value.role == ValueRole::Gradient;
-    bool isThere = isInput || isKept || graph.isAccumulated(ValueId(v));
+    bool isThere = isInput || kept.isWhole(ValueId(v)) || graph.isAccumulated(ValueId(v));
     PeakValue own{ValueId(v), bytes, role.category};
     if (role.staysForStep) {
       memory.held[role.category] += bytes;
@@ -115,7 +158,8 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   StorageEnds ends = endsInRuntime(time.storageEnds(), graph, time, model.getPool().runtime);
   const std::vector<size_t> begins =
       beginsOfMoves(graph, moves, time, model.getPool().runtime.exchangesGradientsTogether, ends);
-  addValues(graph, strategies, model, time, ends.values, memory);
+  const KeptGradients kept(graph, strategies, model, moves);
+  addValues(graph, strategies, model, time, ends.values, kept, memory);
   if (model.getPool().runtime.keepsReceiveBuffers)
     memory.held[MemoryCategory::Runtime] += bytesOfReceiveBuffers(graph, strategies, model, time);
   std::vector<OpMemory> &ops = memory.ops;
@@ -123,8 +167,8 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   for (size_t op = 0; op < graph.ops.size(); ++op)
     ops[time.at(OpId(op))].workspaceBytes = addSaturating(model.workspaceBytes(graph.ruleOf(OpId(op))),
                                                           workspaceOfScores(graph, OpId(op), strategies[op], model));
-  for (const KeptByKernels &kept : keptByKernels(graph, strategies, model))
-    memory.addKept(kept, time, graph.copies);
+  for (const KeptByKernels &own : keptByKernels(graph, strategies, model))
+    memory.addKept(own, time, graph.copies);
   // The moves before one op run one after the other and use the same buffers.
   auto useBuffers = [&](size_t at, ArrayRef<Collective> collectives) {
     ops[at].communicationBytes = std::max(ops[at].communicationBytes, redistributionBufferBytes(collectives));
@@ -135,7 +179,7 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
     int64_t times = moves[move].repeats == runs ? graph.copies : 1;
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
-        memory.addLive(begin, ends.moves[move],
+        memory.addLive(kept.isKeptCopy(moves[move], value) ? 0 : begin, ends.moves[move],
                        {value,
                         multiplySaturating(model.localBytes(graph.value(value).shape, moves[move].target), times),
                         categoryOfCopy(graph.value(value)), /*isCopy=*/true},

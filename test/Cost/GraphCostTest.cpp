@@ -162,6 +162,31 @@ TEST_CASE("a value that would have to become partial is our error") {
   CHECK(llvm::StringRef(message).contains("cannot become partial"));
 }
 
+TEST_CASE("a runtime keeps gradients whole, or where parameters rest in pieces the pieces that they are reduced to") {
+  auto gradientsOf = [](bool restsInPieces, bool keeps) {
+    Builder b;
+    auto w = b.add({}, true, restsInPieces, Work::View, ValueRole::Parameter);
+    auto x = b.add({}, true, false, Work::View, ValueRole::Input);
+    auto y = b.add({*x}, true, false);
+    auto z = b.add({*x, *y}, true, false);
+    auto loss = b.add({*x, *y, *z}, true, false); // four values of 4 MiB
+    auto gradient = b.add({*loss}, true, false, Work::Stream, ValueRole::Gradient);
+    auto updated = b.add({*w, *gradient}, true, true);
+    b.add({*updated}, false, restsInPieces, Work::View);
+    b.graph.values[updated->index()].replaces = w;
+    Pool pool = b.model.getPool();
+    pool.runtime.keepsGradients = keeps;
+    CostModel model(pool, b.model.getMesh());
+    MemoryTable memory = llvm::cantFail(costOfGraph(b.graph, b.strategies, model)).memory;
+    CHECK(memory[MemoryCategory::Activations] == 16 * mebi);
+    return memory[MemoryCategory::Gradients];
+  };
+  for (bool restsInPieces : {false, true})
+    CHECK(gradientsOf(restsInPieces, /*keeps=*/false) == 0);
+  CHECK(gradientsOf(/*restsInPieces=*/false, /*keeps=*/true) == 4 * mebi); // ZeRO 1
+  CHECK(gradientsOf(/*restsInPieces=*/true, /*keeps=*/true) == 2 * mebi);  // ZeRO 3
+}
+
 TEST_CASE("gradients that are exchanged together are held until the last, and then with all their copies") {
   Builder b;
   for (int layer = 0; layer < 2; ++layer) {

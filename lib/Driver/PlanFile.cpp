@@ -1,6 +1,7 @@
 // Plans on disk.
 #include "apc/Driver/PlanFile.h"
 
+#include "apc/Plan/Statement.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 #include "apc/Support/OutputFolder.h"
@@ -16,7 +17,14 @@ namespace path = llvm::sys::path;
 
 llvm::Expected<Plan> loadPlan(llvm::StringRef path) {
   llvm::Expected<std::string> text = readFile(path);
-  return text ? parsePlan(*text, path) : text.takeError();
+  if (!text)
+    return text.takeError();
+  llvm::Expected<Plan> plan = parsePlan(*text, path);
+  if (!plan)
+    return plan;
+  if (llvm::Error error = checkRequestedTraining(*plan))
+    return inputError("{0}: {1}", path, takeMessage(std::move(error)).second);
+  return plan;
 }
 
 llvm::Expected<std::string> findModel(const Plan &plan, llvm::StringRef planPath,

@@ -1,6 +1,8 @@
 // The figures of a plan, held against each other.
 #include "apc/Plan/Statement.h"
 
+#include "apc/Support/Saturating.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -78,6 +80,31 @@ llvm::Error checkSums(const Plan &plan) {
   check(expectSame("logits_and_loss_bytes", plan.lossBytes, totals.lossBytes, "the fullest stage has"));
   check(expectSame("communication_bytes", plan.communicationBytes, totals.communicationBytes, "the stages sum to"));
   check(checkBound(plan));
+  return check.take();
+}
+
+llvm::Error checkRequestedTraining(const Plan &plan) {
+  if (!plan.training)
+    return llvm::Error::success();
+  constexpr llvm::StringLiteral source = "the request has";
+  const PlanRequest &request = plan.request;
+  const PlanTraining &training = *plan.training;
+  if (request.mode == StepMode::Infer)
+    return noPlanError("training is there, and the mode is infer; null is accepted, or mode train");
+  FirstError check;
+  check(expectSame("training.loss", training.loss, request.loss, source));
+  check(expectSame("training.optimizer", training.optimizer, optimizerName(request.optimizer).str(), source));
+  check(expectSame("training.precision", training.precision, precisionChoiceName(request.precision).str(), source));
+  if (!(request.recompute == RecomputeChoice::Auto))
+    check(expectSame("training.recompute", training.recompute, request.recompute.str(), source));
+  check(expectSame("training.global_batch", training.globalBatch, request.globalBatch.value_or(training.globalBatch),
+                   source));
+  check(expectSame("training.micro_batch", training.microBatch, request.microBatch.value_or(training.microBatch),
+                   source));
+  check(expectSame("training.copies", training.copies, request.copies.count.value_or(training.copies), source));
+  check(expectSame("training.global_batch", training.globalBatch,
+                   multiplySaturating(training.microBatch, training.microBatches),
+                   llvm::formatv("{0} micro-batches of {1} have", training.microBatches, training.microBatch).str()));
   return check.take();
 }
 

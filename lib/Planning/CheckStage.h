@@ -22,4 +22,7 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
 /// step against what follows from schedule and strategies.
 llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan);
 
+/// Holds the rates of the step and the memory of a device against the model and the cluster, where that can be read.
+llvm::Error checkRates(const OpGraph &graph, const Plan &plan);
+
 } // namespace apc

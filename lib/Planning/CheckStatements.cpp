@@ -317,7 +317,11 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
 }
 
 llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
-  if (llvm::Error error = checkSums(plan))
+  FirstError check;
+  check(checkSums(plan));
+  check(checkTraining(graph, plan));
+  check(checkRates(graph, plan));
+  if (llvm::Error error = check.take())
     return error;
   if (plan.pipeline)
     return checkPipelineStatements(graph, plan);

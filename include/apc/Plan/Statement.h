@@ -40,4 +40,8 @@ private:
 /// bytes of collectives. Errors: as `expectSame`.
 llvm::Error checkSums(const Plan &plan);
 
+/// Holds the training step that a plan names against its request, as far as that says one, and its batch against its
+/// micro-batches. Errors: as `expectSame`.
+llvm::Error checkRequestedTraining(const Plan &plan);
+
 } // namespace apc

@@ -5,6 +5,7 @@
 #include "NearestLayout.h"
 
 #include "apc/Driver/PlanFile.h"
+#include "apc/Planning/CheckStatements.h"
 #include "apc/Planning/RecognizeLayout.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
@@ -65,6 +66,8 @@ llvm::Expected<ExportReport> exportPlan(const ExportPlanOptions &options, const 
     return step.takeError();
   if (step->report.sha256 != plan->modelSha256)
     return inputError("{0}: the model has changed since it was planned; plan it again", *model);
+  if (llvm::Error error = checkTraining(step->graph, *plan))
+    return inputError("{0}: {1}", options.planPath, takeMessage(std::move(error)).second);
   ExportSource source{*plan, step->graph, recognizeLayout(step->graph, *plan)};
   RecreatedPlan known{source.layout, std::nullopt, ""};
   if ((*target)->nearest) {

@@ -1,0 +1,66 @@
+// The training step and the rates that a plan states, derived again.
+#include "CheckStage.h"
+#include "DescribePlan.h"
+
+#include "apc/Plan/Statement.h"
+#include "apc/Planning/CheckStatements.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+namespace {
+
+constexpr llvm::StringLiteral source = "the model and the step have";
+
+/// Earlier plans lack figures; those of a plan must be known.
+llvm::Error checkRate(llvm::StringRef field, std::optional<double> stated, std::optional<double> truth) {
+  if (!stated)
+    return llvm::Error::success();
+  return truth ? expectClose(field, *stated, *truth, source) : expectSame(field, stated, truth, source);
+}
+
+/// The devices of the whole step: of those offered, as many as its ranks.
+const Pool &poolOfStep(const PlanningTarget &target, const Plan &plan) {
+  auto found = llvm::find_if(target.fewer, [&](const Pool &pool) { return pool.numDevices() == plan.numRanks(); });
+  return found == target.fewer.end() || plan.pipeline ? target.cluster.pool : *found;
+}
+
+} // namespace
+
+llvm::Error checkTraining(const OpGraph &graph, const Plan &plan) {
+  std::optional<PlanTraining> truth = trainingOf(graph, plan.request);
+  if (!plan.training || !truth)
+    return checkRequestedTraining(plan);
+  constexpr llvm::StringLiteral model = "the step of the model has";
+  FirstError check;
+  check(checkRequestedTraining(plan));
+  check(expectSame("training.recompute", plan.training->recompute, truth->recompute, model));
+  check(expectSame("training.global_batch", plan.training->globalBatch, truth->globalBatch, model));
+  check(expectSame("training.micro_batch", plan.training->microBatch, truth->microBatch, model));
+  check(expectSame("training.micro_batches", plan.training->microBatches, truth->microBatches, model));
+  check(expectSame("training.copies", plan.training->copies, truth->copies, model));
+  return check.take();
+}
+
+llvm::Error checkRates(const OpGraph &graph, const Plan &plan) {
+  Plan known;
+  known.stepSeconds = plan.stepSeconds;
+  llvm::Expected<PlanningTarget> target = readTarget(plan.request);
+  FirstError check;
+  if (!target) { // the batch and the step are known all the same
+    llvm::consumeError(target.takeError());
+    known = withRates(std::move(known), graph, llvm::cantFail(loadCluster("cpu-local")).pool);
+    return checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond);
+  }
+  known = withRates(std::move(known), graph, poolOfStep(*target, plan));
+  check(checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond));
+  check(checkRate("share_of_peak", plan.shareOfPeak, known.shareOfPeak));
+  if (!plan.peakFormats.empty())
+    check(expectSame("peak_formats", plan.peakFormats, known.peakFormats, source));
+  int64_t memory = target->cluster.pool.device.memoryBytes;
+  check(expectSame("device_memory_bytes", plan.deviceMemoryBytes.value_or(memory), memory, "the cluster has"));
+  return check.take();
+}
+
+} // namespace apc

@@ -35,8 +35,13 @@ static llvm::Expected<Plan> searchWith(StepsAtHand &steps, const PlanRequest &as
     PlanningControl quick = brief.with(PlanningEffort::FirstAnswers).against(known).following(patternsOf(own));
     return planPoint(own, quick, steps);
   };
-  auto bound = [&](const PlanRequest &own) { return boundPoint(own, control, steps); };
-  PointPlanner points{whole, plan, quick, first, bound, control};
+  const std::vector<RecomputeSetting> policies = policiesOf(request);
+  auto least = [&](const PlanRequest &own) {
+    return planLeast(own, policies, brief.following(patternsOf(own)), steps);
+  };
+  auto onlyAdds = [&](const PlanRequest &own) { return recomputationOnlyAdds(own, policies, control, steps); };
+  auto bound = [&](const PlanRequest &own) { return boundPoint(own, policies, control, steps); };
+  PointPlanner points{whole, plan, quick, first, least, onlyAdds, bound, control};
   llvm::Expected<Plan> found = leavesTrainingOpen(request) ? chooseOrExplain(request, points) : plan(request);
   return found ? withBestTried(std::move(*found), points.isStopped()) : std::move(found);
 }

@@ -56,7 +56,9 @@ struct Case {
     };
     auto bound = [&](const PlanRequest &own) -> llvm::Expected<PipelineBound> { return layers(own); };
     const PlanningControl control = PlanningControl().within(60);
-    PointPlanner points{none, none, none, first, bound, control};
+    auto least = [](const PlanRequest &) -> llvm::Expected<LeastPlan> { llvm_unreachable("nothing is planned"); };
+    auto onlyAdds = [](const PlanRequest &) -> llvm::Expected<bool> { return true; };
+    PointPlanner points{none, none, none, first, least, onlyAdds, bound, control};
     OuterBounds bounds(request, requests, points);
     use(bounds);
   }

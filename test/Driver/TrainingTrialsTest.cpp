@@ -36,6 +36,16 @@ PlanRequest stepOf(int64_t microBatch) {
   return request;
 }
 
+bool addsAlways(const PlanRequest &) { return true; }
+
+/// Plans for bounds as \p plan does.
+auto leastBy(TrainingTrials::PlanRequested plan) {
+  return [plan](const PlanRequest &own) -> llvm::Expected<LeastPlan> {
+    llvm::Expected<Plan> found = plan(own);
+    return found ? llvm::Expected<LeastPlan>(LeastPlan{std::move(*found), true}) : found.takeError();
+  };
+}
+
 } // namespace
 
 TEST_CASE("a plan that was made for the bound of its point, and fits, is the best where it is faster") {
@@ -46,7 +56,8 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
     return answer(own, isNext ? 5 : 10, isNext ? bytesOfNext : 800);
   };
   const PlanningControl control = PlanningControl().within(60);
-  TrainingTrials trials(request, {plan, plan}, control);
+  auto least = leastBy(plan);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(1))) == 2.5);
   const Plan &best = *trials.found();
@@ -75,7 +86,8 @@ TEST_CASE("a plan that was made for a bound says nothing of the limit that it wa
     return found;
   };
   const PlanningControl control = PlanningControl().within(60);
-  TrainingTrials trials(request, {plan, plan}, control);
+  auto least = leastBy(plan);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(request)) == 2.5);
   CHECK(trials.found()->stepSeconds == 5);
@@ -94,7 +106,8 @@ TEST_CASE("fewer layers are not recomputed for a point that a known layout is fa
   };
   auto isTriedWith = [&](std::optional<double> knownSeconds) {
     const PlanningControl control = PlanningControl().within(60).beginningWith({}, knownSeconds);
-    TrainingTrials trials(request, {plan, plan}, control);
+    auto least = leastBy(plan);
+    TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
     llvm::Expected<bool> isBetter = trials.tryPoint(request, 1);
     const bool isTried = isBetter && *isBetter;
     llvm::consumeError(isBetter.takeError());
@@ -105,6 +118,30 @@ TEST_CASE("fewer layers are not recomputed for a point that a known layout is fa
   CHECK_FALSE(isTriedWith(std::nullopt));
 }
 
+TEST_CASE("a step that is proven without recomputation does not end the policies where one of them may be faster") {
+  PlanRequest request = stepOf(2);
+  request.recompute = RecomputeChoice::Auto;
+  std::vector<std::string> planned;
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    planned.push_back(own.recompute.str());
+    Plan found = answer(own, own.recompute.str() == "norms" ? 9 : 10, 900);
+    found.lowerBoundSeconds = found.unlimitedBoundSeconds = found.stepSeconds;
+    return found;
+  };
+  auto least = [&](const PlanRequest &own) -> llvm::Expected<LeastPlan> {
+    return LeastPlan{answer(own, 16, 900), false}; // of no policy that there is; a bound of 8
+  };
+  const PlanningControl control = PlanningControl().within(60);
+  for (bool isSo : {true, false}) {
+    planned.clear();
+    auto onlyAdds = [&](const PlanRequest &) -> llvm::Expected<bool> { return isSo; };
+    TrainingTrials trials(request, {plan, plan, least, onlyAdds}, control);
+    llvm::consumeError(trials.tryPoint(request, 1).takeError()); // layers, of which the test has no model
+    CHECK(trials.found()->stepSeconds == (isSo ? 10 : 9));
+    CHECK((planned.size() == 1) == isSo);
+  }
+}
+
 TEST_CASE("more micro-batches take no less than fewer do, also where their own search proves little") {
   PlanRequest request = stepOf(8);
   std::map<int64_t, double> seconds = {{8, 20}, {4, 10}, {2, 30}};
@@ -112,7 +149,8 @@ TEST_CASE("more micro-batches take no less than fewer do, also where their own s
     return answer(own, seconds.at(*own.microBatch), 900);
   };
   const PlanningControl control = PlanningControl().within(60);
-  TrainingTrials trials(request, {plan, plan}, control);
+  auto least = leastBy(plan);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
   CHECK(trials.knownLeast(stepOf(8)) == 0);
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(8))) == 10);
   CHECK(trials.knownLeast(stepOf(4)) == 10);
@@ -141,7 +179,8 @@ TEST_CASE("the fastest three of the points that memory slows down are planned to
   };
   PlanRequest request = stepOf(2);
   const PlanningControl control = PlanningControl().within(60);
-  TrainingTrials trials(request, {whole, quick}, control);
+  auto least = leastBy(whole);
+  TrainingTrials trials(request, {whole, quick, least, addsAlways}, control);
   for (const auto &[policy, times] : seconds) {
     request.recompute = valueOf(parseRecomputeSetting(policy, "test"));
     CHECK(valueOf(trials.tryOne(request, 1)).has_value());

@@ -65,7 +65,9 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
   };
   const PlanningControl control =
       PlanningControl().within(request.timeLimitSeconds).beginningWith(layout, /*seconds=*/std::nullopt);
-  PipelineTrials trials(request, {never, never, never, first, bound, control}, pool, hasPlan);
+  auto least = [](const PlanRequest &) -> llvm::Expected<LeastPlan> { llvm_unreachable("nothing is planned alone"); };
+  auto onlyAdds = [](const PlanRequest &) -> llvm::Expected<bool> { return true; };
+  PipelineTrials trials(request, {never, never, never, first, least, onlyAdds, bound, control}, pool, hasPlan);
   if (llvm::Error error = tryWorkers(request, workers, layout, trials))
     FAIL(takeMessage(std::move(error)).second);
   if (trials.all().found())

@@ -17,8 +17,9 @@ struct ImportedPoint {
   std::shared_ptr<const WorkClock> wall; ///< goes by the wall clock since then
 };
 
+/// \p policies: for the step that is as fast as with any of them; none for that of the request.
 llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const PlanningControl &control,
-                                          StepsAtHand &steps) {
+                                          StepsAtHand &steps, llvm::ArrayRef<RecomputeSetting> policies = {}) {
   auto wall = std::make_shared<const WorkClock>(0);
   const double begin = control.clock->seconds();
   llvm::Expected<PlanningTarget> target = readTarget(request);
@@ -26,7 +27,7 @@ llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const Plan
     return target.takeError();
   if (control.report)
     control.report("importing " + request.modelPath);
-  llvm::Expected<StepsAtHand::Step> step = steps.of(request, *control.clock);
+  llvm::Expected<StepsAtHand::Step> step = steps.fastestOf(request, policies, *control.clock);
   if (!step)
     return step.takeError();
   return ImportedPoint{std::move(*target), std::move(*step), begin, std::move(wall)};
@@ -50,18 +51,44 @@ PlanningControl since(double begin, PlanningControl control) {
   return control;
 }
 
+llvm::Expected<Plan> planImported(const ImportedPoint &point, const PlanRequest &request,
+                                  const PlanningControl &control) {
+  const auto &[report, graph, notes, importSeconds] = *point.step;
+  auto pins = modelPins(graph, report, request, point.target.cluster.pool.numDevices());
+  if (!pins)
+    return pins.takeError();
+  auto plan = planGraph(graph, request, point.target, *pins, since(point.begin, control));
+  return plan ? withFacts(std::move(*plan), request, point) : std::move(plan);
+}
+
 } // namespace
 
 llvm::Expected<Plan> planPoint(const PlanRequest &request, const PlanningControl &control, StepsAtHand &steps) {
   llvm::Expected<ImportedPoint> point = importPoint(request, control, steps);
+  return point ? planImported(*point, request, control) : point.takeError();
+}
+
+llvm::Expected<LeastPlan> planLeast(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
+                                    const PlanningControl &control, StepsAtHand &steps) {
+  llvm::Expected<ImportedPoint> point = importPoint(request, control, steps, policies);
   if (!point)
     return point.takeError();
-  const auto &[report, graph, notes, importSeconds] = *point->step;
-  auto pins = modelPins(graph, report, request, point->target.cluster.pool.numDevices());
-  if (!pins)
-    return pins.takeError();
-  auto plan = planGraph(graph, request, point->target, *pins, since(point->begin, control));
-  return plan ? withFacts(std::move(*plan), request, *point) : std::move(plan);
+  llvm::Expected<Plan> plan = planImported(*point, request, control);
+  if (!plan)
+    return plan.takeError();
+  auto own = steps.of(request, *control.clock);
+  if (!own)
+    return own.takeError();
+  return LeastPlan{std::move(*plan), point->step == *own};
+}
+
+llvm::Expected<bool> recomputationOnlyAdds(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
+                                           const PlanningControl &control, StepsAtHand &steps) {
+  auto fastest = steps.fastestOf(request, policies, *control.clock);
+  if (!fastest)
+    return fastest.takeError();
+  auto own = steps.of(request, *control.clock);
+  return own ? llvm::Expected<bool>(*fastest == *own) : own.takeError();
 }
 
 llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDegrees &layout,
@@ -81,9 +108,9 @@ llvm::Expected<LayoutFigures> figuresOfPoint(const PlanRequest &request, const P
   return figuresOfLayout(point->step->graph, request, point->target, layout, since(point->begin, control));
 }
 
-llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, const PlanningControl &control,
-                                         StepsAtHand &steps) {
-  llvm::Expected<ImportedPoint> point = importPoint(request, control, steps);
+llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
+                                         const PlanningControl &control, StepsAtHand &steps) {
+  llvm::Expected<ImportedPoint> point = importPoint(request, control, steps, policies);
   if (!point)
     return point.takeError();
   return boundPipeline(point->step->graph, request, point->target, since(point->begin, control));

@@ -6,6 +6,7 @@
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
+#include "apc/Graph/FewestMoves.h"
 #include "apc/IR/Apc.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,6 +59,27 @@ llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, Wo
     kept.erase(kept.begin());
   kept.emplace_back(std::move(key), std::make_shared<const StepAtHand>(std::move(*step)));
   return kept.back().second;
+}
+
+llvm::Expected<StepsAtHand::Step> StepsAtHand::fastestOf(const PlanRequest &request,
+                                                         llvm::ArrayRef<RecomputeSetting> policies, WorkClock &clock) {
+  llvm::Expected<Step> own = of(request, clock);
+  if (!own || policies.empty() || !(request.recompute == policies.front()))
+    return own;
+  OpGraph fastest = (*own)->graph;
+  for (const RecomputeSetting &policy : policies.drop_front()) {
+    PlanRequest other = request;
+    other.recompute = policy;
+    llvm::Expected<Step> step = of(other, clock);
+    if (!step)
+      return step.takeError();
+    fastest = withFewerMoves(std::move(fastest), (*step)->graph);
+  }
+  auto isSame = [](const GraphOp &a, const GraphOp &b) { return a.kernel == b.kernel; };
+  if (llvm::equal(fastest.ops, (*own)->graph.ops, isSame))
+    return own;
+  return std::make_shared<const StepAtHand>(
+      StepAtHand{(*own)->report, std::move(fastest), (*own)->notes, (*own)->importSeconds});
 }
 
 } // namespace apc

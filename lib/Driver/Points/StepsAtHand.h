@@ -41,6 +41,11 @@ public:
   /// `buildStep`, which is counted on \p clock, or a step that is kept.
   llvm::Expected<Step> of(const PlanRequest &request, WorkClock &clock);
 
+  /// The step that takes no longer, whatever the memory, than that of \p request with any of \p policies, which begin
+  /// with its own, the one that keeps most. It is `of(request)` where recomputation only adds work.
+  llvm::Expected<Step> fastestOf(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
+                                 WorkClock &clock);
+
 private:
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
 

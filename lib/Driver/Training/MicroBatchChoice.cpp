@@ -21,7 +21,8 @@ struct Untried {
 class MicroBatchChoice {
 public:
   MicroBatchChoice(const PlanRequest &request, const PointPlanner &points)
-      : request(request), trials(request, {points.whole, points.quick}, points.control) {}
+      : request(request), trials(request, {points.whole, points.quick, points.least, points.onlyAdds}, points.control) {
+  }
 
   llvm::Expected<Plan> run();
 

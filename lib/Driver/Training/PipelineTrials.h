@@ -14,7 +14,8 @@ public:
   /// \p pool: all devices. \p hasPlan: there is a plan if none is found here; else trials go on until one is, however
   /// long that takes.
   PipelineTrials(const PlanRequest &request, const PointPlanner &points, const Pool &pool, bool hasPlan)
-      : request(request), points(points), pool(pool), trials(request, {points.whole, points.whole}, points.control),
+      : request(request), points(points), pool(pool),
+        trials(request, {points.whole, points.whole, points.least, points.onlyAdds}, points.control),
         policies(policiesOf(request)), hasPlan(hasPlan) {}
 
   /// The point of the known layout where that has as many workers; else, and where that fits not, the first point of

@@ -62,13 +62,20 @@ llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRe
   constexpr double little = 0.005;
   double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
   double wanted = std::min(found.rank.seconds * (1 - request.gapTolerance), proven);
-  bool keepsAll = point.recompute == RecomputeChoice::None; // and recomputation only adds
-  if (keepsAll && found.unlimitedBoundSeconds >= wanted)
-    return Settled{found.unlimitedBoundSeconds, true};
+  bool isProvenAlone = point.recompute == RecomputeChoice::None && found.unlimitedBoundSeconds >= wanted;
+  if (isProvenAlone) {
+    llvm::Expected<bool> onlyAdds = plan.onlyAdds(point);
+    if (!onlyAdds)
+      return onlyAdds.takeError();
+    if (*onlyAdds)
+      return Settled{found.unlimitedBoundSeconds, true};
+  }
   llvm::Expected<double> least = leastSecondsFrom(point);
   if (!least)
     return least.takeError();
-  return Settled{*least, *least >= wanted};
+  // The bound leaves out all that policies might save, and counts nothing that they add.
+  constexpr double mostSaved = 0.03;
+  return Settled{*least, *least >= (isProvenAlone ? std::min(wanted, found.rank.seconds * (1 - mostSaved)) : wanted)};
 }
 
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {

@@ -1,6 +1,7 @@
 // Points of a training step that were planned: micro-batches x policies of recomputation.
 #pragma once
 
+#include "PointPlanner.h"
 #include "TrainingPoints.h"
 
 #include "apc/Planning/Planning.h"
@@ -18,9 +19,11 @@ class TrainingTrials {
 public:
   using PlanRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)>;
 
-  /// Planners of a request: to the end, and until a good answer where memory binds.
+  /// Planners of a request: to the end, and until a good answer where memory binds; and of bounds of all policies.
   struct Planners {
     PlanRequested whole, quick;
+    PointPlanner::PlanLeast least;
+    PointPlanner::AddsOnly onlyAdds;
   };
 
   /// \p control: told each point, and asked whether to stop; with a clock.
@@ -41,8 +44,8 @@ public:
   /// Plans the fastest of the points to the end that have first answers alone, while time is left.
   llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
-  /// is subadditive, an op or a collective on half the samples takes at least half the time, and recomputation only
-  /// adds to it.
+  /// is subadditive, an op or a collective on half the samples takes at least half the time, and what policies of
+  /// recomputation may save is left out.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;

@@ -36,18 +36,18 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   constexpr double share = 0.25;           // points have the rest
   own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
   report("bounding ", own);
-  llvm::Expected<Plan> found = plan.whole(own);
+  llvm::Expected<LeastPlan> found = plan.least(own);
   if (!found && isStopped())
     return llvm::consumeError(found.takeError()), knownLeast(point);
   if (!found)
     return found.takeError();
-  const double bounded = std::max(found->lowerBoundSeconds, knownLeast(point));
-  if (best) { // a plan as well, whether it fits or not
-    *found = withinLimit(std::move(*found), request, best->memoryLimitBytes);
-    points = withTried(std::move(points), triedPointOf(*found));
-    bool fits = found->memory.total() <= found->memoryLimitBytes;
-    if (fits && apc::isBetter(rankOf(*found), rankOf(*best)))
-      best = std::move(*found);
+  const double bounded = std::max(found->plan.lowerBoundSeconds, knownLeast(point));
+  if (best && found->isOfRequest) { // a plan as well, whether it fits or not
+    Plan made = withinLimit(std::move(found->plan), request, best->memoryLimitBytes);
+    points = withTried(std::move(points), triedPointOf(made));
+    bool fits = made.memory.total() <= made.memoryLimitBytes;
+    if (fits && apc::isBetter(rankOf(made), rankOf(*best)))
+      best = std::move(made);
   }
   return least[point.microBatch] = bounded;
 }

@@ -117,6 +117,15 @@ TEST_CASE("Workers of a known layout begin first, in its micro-batches, and then
   CHECK(run.seconds == 5.0);
 }
 
+TEST_CASE("Fewer micro-batches than a known layout has are tried, too") {
+  ParallelDegrees layout{4, 4};
+  layout.pipeline = 4;
+  layout.microBatch = 4; // of 64 samples: 4 of them in each of 4 replicas
+  Run run = tryAll({4}, {{"4x4", 8}, {"4x2", 6}, {"4x1", 5}, {"4x8", 9}}, /*refused=*/0, layout);
+  CHECK(run.points == Texts{"4x4", "4x2", "4x1", "4x8"});
+  CHECK(run.seconds == 5.0);
+}
+
 TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {
   const SecondsOf seconds = {{"2x32", 5}};
   CHECK(tryAll({2, 4}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/0).points == Texts{"2x16", "2x32"});

@@ -99,13 +99,16 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   if (!all)
     return all.takeError();
   bestHere = bestOf.at(workers);
-  const size_t first = firstToTry(pool, workers, *all);
-  auto from = llvm::ArrayRef(*all).drop_front(first);
-  while (!from.empty() && microBatchesOf(from.front()) <= microBatchesOf(bestHere->point))
-    from = from.drop_front();
-  std::vector<PlanRequest> fewer(all->begin(), all->begin() + static_cast<ptrdiff_t>(first));
+  const int64_t best = microBatchesOf(bestHere->point), first = microBatchesOf((*all)[firstToTry(pool, workers, *all)]);
+  std::vector<PlanRequest> fewer, more; // those next to the best first; what lies between it and the first did not fit
+  for (const PlanRequest &point : *all) {
+    if (microBatchesOf(point) < std::min(first, best))
+      fewer.push_back(point);
+    if (microBatchesOf(point) > best)
+      more.push_back(point);
+  }
   std::reverse(fewer.begin(), fewer.end());
-  for (llvm::ArrayRef<PlanRequest> others : {llvm::ArrayRef(fewer), from}) // chunks leave short bubbles for fewer
+  for (llvm::ArrayRef<PlanRequest> others : {fewer, more}) // chunks leave short bubbles for fewer
     if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), end))
       return error;
   return tryPolicies(end);

@@ -8,8 +8,8 @@
 namespace apc {
 
 /// Seconds that no step of a request takes less than with a number of workers and micro-batches, whatever its chunks,
-/// schedule, strategies and recomputation: that of the policy that keeps most bounds all, because recomputation only
-/// adds to the work. Bounds of fewer micro-batches hold for more of them (`PipelineBound::seconds`). Each number of
+/// schedule, strategies and recomputation: that of the policy that keeps most, without what others save, bounds all.
+/// Bounds of fewer micro-batches hold for more of them (`PipelineBound::seconds`). Each number of
 /// workers begins with a bound that needs no search; searches raise it where they are asked for.
 class OuterBounds {
 public:

@@ -62,6 +62,11 @@ TEST_CASE("Resized maps reverse in every mode") {
   checkGradients({"apc.resize",
                   {"1x1x6x6xf64", "none", "none", "[1, 1, 3, 2] : 4xi64"},
                   "mode = \"linear\", antialias = 1 : i64"});
+  std::string crop = "mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\"";
+  std::string region = "[0.0, 0.0, 0.2, 0.1, 1.0, 1.0, 0.9, 1.2] : 8xf64";
+  checkGradients({"apc.resize", {"1x2x4x4xf64", region, "none", "[1, 2, 3, 5] : 4xi64"}, crop});
+  CHECK(refusalOf({"apc.resize", {"1x2x4x4xf64", "cut 8xf64 in 0 1", "none", "[1, 2, 3, 5] : 4xi64"}, crop}) ==
+        "operand 'roi' is no constant, and a constant one is accepted");
 }
 
 TEST_CASE("Norms of windows reverse, of windows that overlap, leave points out or are cut short") {

@@ -198,7 +198,9 @@ bool differentiateResize(GradientBuilder &g) {
   auto dims = readDims(op, operands, mode.transformation == "tf_crop_and_resize");
   constexpr int64_t maxElements = int64_t(1) << 20;
   constexpr size_t maxDims = 20;
-  if (!dims || dims->size() > maxDims)
+  if (!dims)
+    return g.refuse("operand 'roi' is no constant, and a constant one is accepted");
+  if (dims->size() > maxDims)
     return false;
   mlir::Value gradient = g.incoming();
   std::string letters;

@@ -46,7 +46,7 @@ std::vector<bool> madeInsideLosses(const OpGraph &graph, const Runtime &runtime)
 /// end of the backward pass of the micro-batch. As \p ends elsewhere.
 StorageEnds endsInRuntime(StorageEnds ends, const OpGraph &graph, const Timeline &time, const Runtime &runtime);
 
-/// What a value of a stage has come by.
+/// The way by which a value of a stage has come.
 enum class Arrival : uint8_t {
   None,       ///< made here, or a parameter
   Activation, ///< from an earlier stage, before the backward pass

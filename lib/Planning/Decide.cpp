@@ -100,13 +100,12 @@ void fillBounds(const MeshChoice &choice, bool isSearched, Decision &decision) {
 }
 
 /// Why a gap is left, and what goes on from here; empty where none is, and where the time or the user ended the search.
-std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
+std::string reasonOfGap(const PlanningTask &task, const MeshChoice &choice, const Decision &decision) {
   bool isLeft = decision.gap > task.request.gapTolerance && task.request.parallel == ParallelMode::Auto;
   bool isAtEnd = goesToTheEnd(task.control.effort, choice.isByFirstSums);
   if (!isLeft || !isAtEnd || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
     return "";
-  std::string note = llvm::formatv("a gap of {0:F2} % is left: search '{1}' has done all that it does; ",
-                                   100 * decision.gap, task.search.name);
+  std::string note = llvm::formatv("search '{0}' has done all that it does; ", task.search.name);
   if (choice.uncountedBytes > 0)
     return note +
            llvm::formatv("programs near the memory limit need up to {0} beside the sum that it counts, and it has "
@@ -114,9 +113,7 @@ std::string gapNote(const PlanningTask &task, const MeshChoice &choice, const De
                          formatBytes(static_cast<double>(choice.uncountedBytes)))
                .str();
   if (task.graph.overlaps)
-    return llvm::formatv("a gap of {0:F2} % is left: the bound lets computation hide all communication that any order "
-                         "of the program could hide",
-                         100 * decision.gap);
+    return "the bound lets computation hide all communication that any order of the program could hide";
   if (task.search.name == "auto")
     return note + "--search ilp may prove more, given a high --time-limit";
   return note + "--search auto goes on from there";
@@ -222,6 +219,15 @@ SearchUntil referencesUntil(const PlanningTask &task, bool hasNothing) {
   return task.control.explainsShortage ? SearchUntil(PlanningTask::Part::Reasons) : std::nullopt;
 }
 
+/// Beside a reference that fits, and so may be the plan, all are costed.
+std::vector<CostedReference> allReferences(const PlanningTask &task, bool hasNothing) {
+  const SearchUntil until = referencesUntil(task, hasNothing);
+  std::vector<CostedReference> references = costReferences(task, until);
+  if (!until && llvm::any_of(references, [](const CostedReference &own) { return own.reference.feasible; }))
+    references = costReferences(task, PlanningTask::Part::References);
+  return references;
+}
+
 llvm::Error checkPins(const PlanningTask &task) {
   if (task.request.parallel == ParallelMode::Semi && task.pins.empty())
     return inputError("--parallel semi: there are no pins to start from; give --pin or --pins, or use --parallel auto");
@@ -253,7 +259,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   bool wasStopped = task.isStopped();
   const bool hasNothing = !isFixed && !choice->best;
   task.report("costing the references");
-  std::vector<CostedReference> references = costReferences(task, referencesUntil(task, hasNothing));
+  std::vector<CostedReference> references = allReferences(task, hasNothing);
   if (isFixed)
     return takeDataParallel(task, std::move(references));
   std::vector<Reference> described = referencesOf(task, references);
@@ -282,8 +288,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
     fillBounds(*choice, winner->isSearched, decision);
-  if (std::string note = gapNote(task, *choice, decision); !note.empty())
-    decision.notes.push_back(std::move(note));
+  decision.reasonOfGap = reasonOfGap(task, *choice, decision);
   return decision;
 }
 

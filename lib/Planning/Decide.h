@@ -18,6 +18,7 @@ struct Decision {
   double gap = 1;                   ///< 1 where nothing is known about what other strategies could reach
   std::vector<Reference> references = {};
   std::vector<std::string> notes = {};
+  std::string reasonOfGap = {}; ///< why a gap is left, and what might close it; empty where that is not known
   double problemSeconds = 0, searchSeconds = 0;
 
   double seconds() const { return candidate.seconds(); }

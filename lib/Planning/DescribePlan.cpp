@@ -352,6 +352,8 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   if (plan.training)
     plan.parallelism = contributionsOf(task, candidate);
   plan.notes = decision.notes;
+  if (!decision.reasonOfGap.empty())
+    plan.notes.push_back(llvm::formatv("a gap of {0:F2} % is left: {1}", 100 * decision.gap, decision.reasonOfGap));
   llvm::append_range(plan.notes, reasoned.notes);
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;

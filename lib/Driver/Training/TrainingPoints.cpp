@@ -91,11 +91,23 @@ std::string noteOnMoreMicroBatches(double leastSeconds, bool isStopped) {
   return (end + " before more micro-batches were tried or bounded").str();
 }
 
+/// Notes on the gap of a plan beside the points around it, of which \p gap is left.
+static void tellOwnGap(std::vector<std::string> &notes, double gap, bool isProven) {
+  auto isOfGap = [](llvm::StringRef note) { return note.starts_with("a gap of "); };
+  const std::string told = llvm::formatv("a gap of {0:F2} % is left: ", 100 * gap);
+  if (isProven)
+    llvm::erase_if(notes, isOfGap);
+  for (std::string &note : notes)
+    if (isOfGap(note) && !llvm::StringRef(note).starts_with(told))
+      note = "with its own micro-batches and recomputation " + note;
+}
+
 Plan boundByAll(Plan best, double bound) {
-  bool isProven = best.status == PlanStatus::Optimal && bound >= best.stepSeconds * (1 - sumRounding);
+  bool isProven = bound >= best.stepSeconds * (1 - sumRounding);
   best.status = isProven ? PlanStatus::Optimal : PlanStatus::Feasible;
   best.lowerBoundSeconds = isProven ? best.stepSeconds : std::min(bound, best.stepSeconds);
   best.gap = best.stepSeconds > 0 ? 1 - best.lowerBoundSeconds / best.stepSeconds : 0;
+  tellOwnGap(best.notes, best.gap, isProven);
   return best;
 }
 

@@ -8,8 +8,9 @@
 
 namespace apc {
 
-/// The batch that the model was exported with, in as many micro-batches as it takes; none where that gives no plan.
-static std::optional<Plan> planCutBatch(const PlanRequest &request, double secondsLeft, PlanOfRequest choose) {
+/// The batch that the model was exported with, in as many micro-batches as it takes; none where the model does not allow
+/// that. Errors: nothing fits in any number of them.
+static llvm::Expected<std::optional<Plan>> planCutBatch(const PlanRequest &request, double secondsLeft, PlanOfRequest choose) {
   llvm::Expected<int64_t> batch = exportedBatch(request);
   if (!batch || *batch == 1 || secondsLeft <= 0)
     return llvm::consumeError(batch.takeError()), std::nullopt;
@@ -17,10 +18,14 @@ static std::optional<Plan> planCutBatch(const PlanRequest &request, double secon
   own.globalBatch = *batch;
   own.timeLimitSeconds = secondsLeft;
   llvm::Expected<Plan> found = choose(own);
-  if (!found) // nothing fits, or the model does not allow another batch
-    return llvm::consumeError(found.takeError()), std::nullopt;
+  if (!found) {
+    llvm::Error error = found.takeError();
+    if (error.isA<NothingFits>())
+      return std::move(error);
+    return llvm::consumeError(std::move(error)), std::nullopt; // the model does not allow another batch
+  }
   found->request.timeLimitSeconds = request.timeLimitSeconds;
-  return std::move(*found);
+  return std::optional(std::move(*found));
 }
 
 llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &clock, PlanOfRequest plan,
@@ -39,11 +44,11 @@ llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &c
       return llvm::make_error<PlannerError>(fault, message);
     error = llvm::make_error<NothingFits>("", message, std::vector<TriedPoint>(), request);
   }
-  std::optional<Plan> cut = planCutBatch(request, request.timeLimitSeconds - watch.seconds(), choose);
-  if (!cut)
+  llvm::Expected<std::optional<Plan>> cut = planCutBatch(request, request.timeLimitSeconds - watch.seconds(), choose);
+  if (cut && !*cut)
     return std::move(error);
   llvm::consumeError(std::move(error));
-  return std::move(*cut);
+  return cut ? llvm::Expected<Plan>(std::move(**cut)) : cut.takeError();
 }
 
 } // namespace apc

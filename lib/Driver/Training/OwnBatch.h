@@ -13,8 +13,8 @@ namespace apc {
 using PlanOfRequest = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &)>;
 
 /// Plans the step with the model's own batch in one micro-batch by \p plan; where nothing fits, with as many
-/// micro-batches as \p choose finds best in the time that is left. Errors: those of the whole batch, also where the
-/// model does not allow another.
+/// micro-batches as \p choose finds best in the time that is left. Errors: those of the whole batch where the model
+/// does not allow another, else those of all micro-batches.
 llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &clock, PlanOfRequest plan,
                                   PlanOfRequest choose);
 

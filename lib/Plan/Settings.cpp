@@ -131,7 +131,7 @@ std::vector<Setting> modelRows() {
       bindings(value, &PlanRequest::values, printNumbers, parseNumbers, "NAME=NUMBERS, for instance k=5 or pads=0,1"),
       bindings(condition, &PlanRequest::conditions, printFlag, parseFlag, "NAME=true or NAME=false"),
       textSetting({"parameters", SettingGroup::Model, SettingKind::Text, "REGEX",
-                   "Graph inputs whose whole name matches are parameters"},
+                   "Graph inputs, and floats of one element, whose whole name matches are parameters"},
                   &PlanRequest::parameters),
       operatorSetting(rules),
       switchSetting(strict, &PlanRequest::strict)};

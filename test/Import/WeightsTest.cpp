@@ -88,6 +88,19 @@ TEST_CASE("weights among inputs: by use and by name") {
   CHECK_THAT(importError(serialize(graph), options), Contains("no regular expression"));
 }
 
+TEST_CASE("a float of one element is a constant unless it is named as a weight") {
+  std::string graph = node("Mul", {"x", "logit_scale"}, {"m"}) + node("Add", {"m", "head.bias"}, {"y"}) +
+                      "initializer { name: \"logit_scale\" data_type: 1 float_data: 1.5 }\n"
+                      "initializer { name: \"head.bias\" data_type: 1 dims: 1 float_data: 2 }\n" +
+                      input("x", {"2", "3"}) + output("y");
+  CHECK_THAT(importText(serialize(graph))->text(),
+             Contains("\"head.bias\" \"initializer\"") && !Contains("apc.parameter \"logit_scale\""));
+  apc::ImportOptions options;
+  options.parameters = "logit_.*";
+  CHECK_THAT(importText(serialize(graph), options)->text(),
+             Contains("\"head.bias\" \"initializer\"") && Contains("apc.parameter \"logit_scale\""));
+}
+
 TEST_CASE("data is no weight: images, symbolic dims, batches of matrices, integers") {
   auto isInput = [](const std::string &graph, const std::string &name, apc::ImportOptions options = {}) {
     return importText(serialize(graph), options)->text().find("apc.name = \"" + name + "\"") != std::string::npos;

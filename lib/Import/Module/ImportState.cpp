@@ -93,7 +93,7 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   if (header->place == DataPlace::Absent)
     return addParameter(header->type, name, "empty");
   bool small = header->numElements <= options.maxConstantElements;
-  bool manyFloats = header->numElements > 1 || isWeightName(name);
+  bool manyFloats = header->numElements > 1 || isNamedWeight(name);
   if (!small || (isWeight && manyFloats && !isCountingType(header->type.getElementType()))) {
     mlir::Value value = addParameter(header->type, name, "initializer");
     storedData[value] = &tensor;
@@ -103,6 +103,10 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   if (!data)
     return data.takeError();
   return addConstant(*data, name);
+}
+
+bool ImportState::isNamedWeight(llvm::StringRef name) const {
+  return isWeightName(name) || (options.parameters && llvm::Regex("^(" + *options.parameters + ")$").match(name));
 }
 
 mlir::Value ImportState::addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name) {
@@ -116,7 +120,7 @@ mlir::Value ImportState::addExternal(const TensorProto &tensor, const TensorHead
     op.setLength(*data.length);
   storedData[value] = &tensor;
   bool isCounted = isCountingType(header.type.getElementType());
-  if (!isCounted && (header.numElements != 1 || isWeightName(name)))
+  if (!isCounted && (header.numElements != 1 || isNamedWeight(name)))
     return value;
   mlir::DenseElementsAttr known = readStored(value, tensor);
   return known ? addConstant(known, name) : value;

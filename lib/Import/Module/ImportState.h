@@ -102,6 +102,8 @@ private:
   using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
   mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest);
   mlir::DenseElementsAttr readStored(mlir::Value parameter, const TensorProto &tensor);
+  /// An initializer of one element holds a weight, by its name or by ImportOptions::parameters.
+  bool isNamedWeight(llvm::StringRef name) const;
   mlir::Value addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);
 
   std::deque<AttributeProto> filledAttributes;

@@ -235,7 +235,7 @@ template <typename Visitor>
 void fields(Visitor &visit, PlanTransfer &transfer) {
   visit("value", transfer.value, notEmpty("Its name in the stage that makes it"));
   visit("from", transfer.from, from(0, "That stage"));
-  visit("to", transfer.to, from(0, "The stages that read it"));
+  visit("to", transfer.to, from(0, "The stage that reads it, one for each transfer"));
   visit("time", transfer.time, notEmpty("forward, backward: with every micro-batch, in that pass; step: once"));
   visit("bytes", transfer.bytes, from(0, "Of the whole value"));
   visit("seconds", transfer.seconds, from(0, "On its way to the first of the readers"));

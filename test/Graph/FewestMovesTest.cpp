@@ -8,9 +8,9 @@ using namespace apc;
 TEST_CASE("An op has the kernels in which it moves least, its own or those of the op of its name") {
   OpGraph kept, again;
   for (const char *name : {"product", "relu", "gradient"})
-    kept.ops.push_back({name, name, RuleId(0)});
+    kept.ops.push_back({name, name, RuleId(0), {}, {}, {}});
   again.ops = kept.ops;
-  again.ops.insert(again.ops.begin() + 2, {"relu.again", "relu", RuleId(0)});
+  again.ops.insert(again.ops.begin() + 2, {"relu.again", "relu", RuleId(0), {}, {}, {}});
   kept.ops[1].kernel.joins = true;
   again.ops[1].kernel.inside = {false, true}; // nothing but its copy is read behind the product
   again.ops[3].kernel.inside = {false, false};

@@ -27,8 +27,8 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
   /// The symbol that is dim 0 of the first graph input, where `dims` does not bind it.
   std::optional<int64_t> batch = {};
-  /// Graph inputs whose whole name matches this regular expression are parameters; by default, those that hold weights
-  /// by their use (see lib/Import/Module/Weights.h).
+  /// Graph inputs, and float initializers of one element, whose whole name matches are parameters; by default, those
+  /// that hold weights by their use (see lib/Import/Module/Weights.h).
   std::optional<std::string> parameters;
   /// Inputs, constants and tensors made from their shape become parameters where they hold weights by their use. False:
   /// they stay as the file has them, which is needed to run the model on given values.

@@ -192,14 +192,14 @@ struct StagePlan {
   int64_t numRanks() const { return mesh.numDevices(); }
 };
 
-/// A value that one stage makes and others read, once in each micro-batch or in a step.
+/// A value that one stage makes and another reads, once in each micro-batch or in a step.
 struct PlanTransfer {
   std::string value;
   int64_t from = 0;        ///< stage
-  std::vector<int64_t> to; ///< stages
+  std::vector<int64_t> to; ///< one stage
   std::string time;        ///< "forward", "backward": with every micro-batch; "step": once
   int64_t bytes = 0;       ///< of the whole value
-  double seconds = 0;      ///< on its way to the first of the readers, between two workers
+  double seconds = 0;      ///< on its way between two workers; 0 on the same
 };
 
 /// The stages of a plan as a pipeline. Stage k is the k-th part of the model, and one of the chunks of the worker whose

@@ -1,4 +1,4 @@
-// What ops move at least in any of several graphs.
+// Ops of a graph as they move least in any of several graphs.
 #pragma once
 
 #include "apc/Graph/OpGraph.h"

@@ -27,7 +27,7 @@ llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const Plan
     return target.takeError();
   if (control.report)
     control.report("importing " + request.modelPath);
-  llvm::Expected<StepsAtHand::Step> step = steps.fastestOf(request, policies, *control.clock);
+  llvm::Expected<StepsAtHand::Step> step = steps.fastestOf(request, policies, target->cluster.pool, *control.clock);
   if (!step)
     return step.takeError();
   return ImportedPoint{std::move(*target), std::move(*step), begin, std::move(wall)};
@@ -84,7 +84,10 @@ llvm::Expected<LeastPlan> planLeast(const PlanRequest &request, llvm::ArrayRef<R
 
 llvm::Expected<bool> recomputationOnlyAdds(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                            const PlanningControl &control, StepsAtHand &steps) {
-  auto fastest = steps.fastestOf(request, policies, *control.clock);
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  auto fastest = steps.fastestOf(request, policies, target->cluster.pool, *control.clock);
   if (!fastest)
     return fastest.takeError();
   auto own = steps.of(request, *control.clock);

@@ -20,7 +20,7 @@ struct LeastPlan {
 /// `planPoint` of `StepsAtHand::fastestOf`. Errors: the same.
 llvm::Expected<LeastPlan> planLeast(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                     const PlanningControl &control, StepsAtHand &steps);
-/// Does no op of the step move less where one of \p policies recomputes? Errors: those of `buildStep`.
+/// Is `StepsAtHand::fastestOf` the step of the request? Errors: those of `buildStep`; a cluster that cannot be read.
 llvm::Expected<bool> recomputationOnlyAdds(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                            const PlanningControl &control, StepsAtHand &steps);
 /// Costs a layout for a request that has its batches and its recomputation. Errors: the same, and of `evaluateLayout`.

@@ -1,6 +1,7 @@
 // Steps that the points of one request share, each imported and built once.
 #pragma once
 
+#include "apc/Cluster/Cluster.h"
 #include "apc/Graph/OpGraph.h"
 #include "apc/Import/Import.h"
 #include "apc/Plan/PlanRequest.h"
@@ -42,9 +43,10 @@ public:
   llvm::Expected<Step> of(const PlanRequest &request, WorkClock &clock);
 
   /// The step that takes no longer, whatever the memory, than that of \p request with any of \p policies, which begin
-  /// with its own, the one that keeps most. It is `of(request)` where recomputation only adds work.
+  /// with its own, the one that keeps most. A policy that takes longer on one device of \p pool adds more than it
+  /// saves, for both shrink alike where they are cut: it is `of(request)` where all do.
   llvm::Expected<Step> fastestOf(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
-                                 WorkClock &clock);
+                                 const Pool &pool, WorkClock &clock);
 
 private:
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again

@@ -63,7 +63,8 @@ llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
 }
 
 Plan MicroBatchChoice::describe(const Untried &untried) const {
-  if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped())
+  const bool isBoundOfAll = trials.leastBound() >= trials.found()->lowerBoundSeconds;
+  if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped() && isBoundOfAll)
     return *trials.found();
   Plan plan =
       boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));

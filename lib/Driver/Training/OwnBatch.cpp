@@ -8,9 +8,10 @@
 
 namespace apc {
 
-/// The batch that the model was exported with, in as many micro-batches as it takes; none where the model does not allow
-/// that. Errors: nothing fits in any number of them.
-static llvm::Expected<std::optional<Plan>> planCutBatch(const PlanRequest &request, double secondsLeft, PlanOfRequest choose) {
+/// The batch that the model was exported with, in as many micro-batches as it takes; none where the model does not
+/// allow that. Errors: nothing fits in any number of them.
+static llvm::Expected<std::optional<Plan>> planCutBatch(const PlanRequest &request, double secondsLeft,
+                                                        PlanOfRequest choose) {
   llvm::Expected<int64_t> batch = exportedBatch(request);
   if (!batch || *batch == 1 || secondsLeft <= 0)
     return llvm::consumeError(batch.takeError()), std::nullopt;

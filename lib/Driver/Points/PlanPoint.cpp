@@ -84,14 +84,11 @@ llvm::Expected<LeastPlan> planLeast(const PlanRequest &request, llvm::ArrayRef<R
 
 llvm::Expected<bool> recomputationOnlyAdds(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                            const PlanningControl &control, StepsAtHand &steps) {
-  llvm::Expected<PlanningTarget> target = readTarget(request);
-  if (!target)
-    return target.takeError();
-  auto fastest = steps.fastestOf(request, policies, target->cluster.pool, *control.clock);
+  llvm::Expected<ImportedPoint> fastest = importPoint(request, control, steps, policies);
   if (!fastest)
     return fastest.takeError();
   auto own = steps.of(request, *control.clock);
-  return own ? llvm::Expected<bool>(*fastest == *own) : own.takeError();
+  return own ? llvm::Expected<bool>(fastest->step == *own) : own.takeError();
 }
 
 llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDegrees &layout,

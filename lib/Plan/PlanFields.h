@@ -238,7 +238,7 @@ void fields(Visitor &visit, PlanTransfer &transfer) {
   visit("to", transfer.to, from(0, "The stage that reads it, one for each transfer"));
   visit("time", transfer.time, notEmpty("forward, backward: with every micro-batch, in that pass; step: once"));
   visit("bytes", transfer.bytes, from(0, "Of the whole value"));
-  visit("seconds", transfer.seconds, from(0, "On its way to the first of the readers"));
+  visit("seconds", transfer.seconds, from(0, "On its way; 0 within a worker"));
 }
 
 template <typename Visitor>

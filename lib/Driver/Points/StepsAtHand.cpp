@@ -3,11 +3,9 @@
 
 #include "../CheckNames.h"
 
-#include "apc/Cost/GraphCost.h"
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
-#include "apc/Graph/FewestMoves.h"
 #include "apc/IR/Apc.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,44 +58,6 @@ llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, Wo
     kept.erase(kept.begin());
   kept.emplace_back(std::move(key), std::make_shared<const StepAtHand>(std::move(*step)));
   return kept.back().second;
-}
-
-/// The seconds of all ops where each device does all of them.
-static double secondsOnOne(const OpGraph &graph, const Pool &pool) {
-  const CostModel model(pool, Mesh::fromLevels(pool.levelSizes()));
-  double seconds = 0;
-  for (size_t op = 0; op < graph.ops.size(); ++op) {
-    const FactorRule &rule = graph.ruleOf(OpId(op));
-    Strategy whole;
-    whole.axes.resize(rule.numFactors());
-    whole.partialInputs.resize(rule.linear.size());
-    seconds += costOfOp(graph, OpId(op), whole, model).seconds();
-  }
-  return seconds;
-}
-
-llvm::Expected<StepsAtHand::Step> StepsAtHand::fastestOf(const PlanRequest &request,
-                                                         llvm::ArrayRef<RecomputeSetting> policies, const Pool &pool,
-                                                         WorkClock &clock) {
-  llvm::Expected<Step> own = of(request, clock);
-  if (!own || policies.empty() || !(request.recompute == policies.front()))
-    return own;
-  OpGraph fastest = (*own)->graph;
-  const double ownSeconds = policies.size() > 1 ? secondsOnOne(fastest, pool) : 0;
-  for (const RecomputeSetting &policy : policies.drop_front()) {
-    PlanRequest other = request;
-    other.recompute = policy;
-    llvm::Expected<Step> step = of(other, clock);
-    if (!step)
-      return step.takeError();
-    if (secondsOnOne((*step)->graph, pool) < ownSeconds)
-      fastest = withFewerMoves(std::move(fastest), (*step)->graph);
-  }
-  auto isSame = [](const GraphOp &a, const GraphOp &b) { return a.kernel == b.kernel; };
-  if (llvm::equal(fastest.ops, (*own)->graph.ops, isSame))
-    return own;
-  return std::make_shared<const StepAtHand>(
-      StepAtHand{(*own)->report, std::move(fastest), (*own)->notes, (*own)->importSeconds});
 }
 
 } // namespace apc

@@ -44,14 +44,21 @@ public:
 
   /// The step that takes no longer, whatever the memory, than that of \p request with any of \p policies, which begin
   /// with its own, the one that keeps most. A policy that takes longer on one device of \p pool adds more than it
-  /// saves, for both shrink alike where they are cut: it is `of(request)` where all do.
+  /// saves, for both shrink alike where they are cut: it is `of(request)` where all do. The first request of these
+  /// policies tells which ones do.
   llvm::Expected<Step> fastestOf(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                  const Pool &pool, WorkClock &clock);
 
 private:
+  using Policies = std::vector<RecomputeSetting>;
+  /// Those of \p policies that take less time on one device than the first of them.
+  llvm::Expected<Policies> fasterOnOne(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
+                                       const Pool &pool, WorkClock &clock);
+
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
 
-  std::vector<std::pair<Key, Step>> kept; ///< the one that was asked for last at the end
+  std::vector<std::pair<Key, Step>> kept;                   ///< the one that was asked for last at the end
+  std::optional<std::pair<Policies, Policies>> knownFaster; ///< policies, and those of `fasterOnOne`
 };
 
 } // namespace apc

@@ -1,0 +1,74 @@
+// The step that is as fast as with any policy of recomputation.
+#include "StepsAtHand.h"
+
+#include "apc/Cost/GraphCost.h"
+#include "apc/Graph/FewestMoves.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace apc {
+
+/// The seconds of all ops where each device does all of them.
+static double secondsOnOne(const OpGraph &graph, const Pool &pool) {
+  const CostModel model(pool, Mesh::fromLevels(pool.levelSizes()));
+  double seconds = 0;
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    const FactorRule &rule = graph.ruleOf(OpId(op));
+    Strategy whole;
+    whole.axes.resize(rule.numFactors());
+    whole.partialInputs.resize(rule.linear.size());
+    seconds += costOfOp(graph, OpId(op), whole, model).seconds();
+  }
+  return seconds;
+}
+
+llvm::Expected<StepsAtHand::Policies> StepsAtHand::fasterOnOne(const PlanRequest &request,
+                                                               llvm::ArrayRef<RecomputeSetting> policies,
+                                                               const Pool &pool, WorkClock &clock) {
+  if (knownFaster && knownFaster->first == policies.vec())
+    return knownFaster->second;
+  Policies faster;
+  std::optional<double> ofFirst;
+  for (const RecomputeSetting &policy : policies) {
+    PlanRequest own = request;
+    own.recompute = policy;
+    llvm::Expected<Step> step = of(own, clock);
+    if (!step)
+      return step.takeError();
+    const double seconds = secondsOnOne((*step)->graph, pool);
+    if (seconds < ofFirst.value_or(seconds))
+      faster.push_back(policy);
+    ofFirst = ofFirst.value_or(seconds);
+  }
+  knownFaster.emplace(policies.vec(), faster);
+  return faster;
+}
+
+llvm::Expected<StepsAtHand::Step> StepsAtHand::fastestOf(const PlanRequest &request,
+                                                         llvm::ArrayRef<RecomputeSetting> policies, const Pool &pool,
+                                                         WorkClock &clock) {
+  if (policies.size() < 2 || !(request.recompute == policies.front()))
+    return of(request, clock);
+  llvm::Expected<Policies> faster = fasterOnOne(request, policies, pool, clock);
+  if (!faster)
+    return faster.takeError();
+  llvm::Expected<Step> own = of(request, clock);
+  if (!own || faster->empty())
+    return own;
+  OpGraph fastest = (*own)->graph;
+  for (const RecomputeSetting &policy : *faster) {
+    PlanRequest other = request;
+    other.recompute = policy;
+    llvm::Expected<Step> step = of(other, clock);
+    if (!step)
+      return step.takeError();
+    fastest = withFewerMoves(std::move(fastest), (*step)->graph);
+  }
+  auto isSame = [](const GraphOp &a, const GraphOp &b) { return a.kernel == b.kernel; };
+  if (llvm::equal(fastest.ops, (*own)->graph.ops, isSame))
+    return own;
+  return std::make_shared<const StepAtHand>(
+      StepAtHand{(*own)->report, std::move(fastest), (*own)->notes, (*own)->importSeconds});
+}
+
+} // namespace apc

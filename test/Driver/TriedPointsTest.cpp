@@ -115,7 +115,7 @@ TEST_CASE("the points are told as they are tried, with the best so far and its b
   valueOf(planModel(openRequest({2}), control));
   CHECK_THAT(llvm::join(texts, "\n"),
              Contains("2 workers, 1 micro-batch of 8, recompute none\n") && // of the best layout
-                 Contains("2 workers, 4 micro-batches of 2, recompute none: best ") && Contains(", bound ") &&
+                 Contains("2 workers, 2 micro-batches of 4, recompute none: best ") && Contains(", bound ") &&
                  Contains(", gap ") && Contains("planning 1f1b on 2 workers"));
 }
 

@@ -63,11 +63,6 @@ MemoryCategory categoryOfCopy(const GraphValue &value) {
   return value.role == ValueRole::Gradient ? MemoryCategory::Gradients : MemoryCategory::Activations;
 }
 
-/// A gradient is read where it was received.
-bool isHeldInBuffer(Arrival arrival, const Runtime &runtime) {
-  return arrival == Arrival::Gradient && runtime.keepsReceiveBuffers;
-}
-
 /// Gradients that the runtime keeps from step to step where there are no sums over micro-batches, which are there
 /// anyway, and to which gradients that come and go are added: whole, or, where the parameter rests in pieces (ZeRO 3),
 /// the piece of the parameter's device, to which the whole gradient is reduced as soon as it is made.
@@ -115,10 +110,9 @@ private:
 };
 
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
-               ArrayRef<size_t> ends, const KeptGradients &kept, ProgramMemory &memory) {
+               ArrayRef<size_t> ends, const KeptGradients &kept, ArrayRef<Arrival> arrivals, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
-  const std::vector<Arrival> arrivals = arrivalsOf(graph, time);
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
     if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value) || (!inside.empty() && inside[v]))
@@ -136,7 +130,7 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
     if (role.staysForStep) {
       memory.held[role.category] += bytes;
       memory.heldValues.push_back(own);
-    } else if (!isHeldInBuffer(arrivals[v], model.getPool().runtime)) {
+    } else if (arrivals.empty() || arrivals[v] != Arrival::Gradient) { // which is read where it was received
       memory.addLive(isThere ? 0 : time.at(value.producer), ends[v], own);
     }
   }
@@ -144,9 +138,9 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
 
 /// Buffers that stay, one for each value that another stage sends.
 int64_t bytesOfReceiveBuffers(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                              const Timeline &time) {
+                              ArrayRef<Arrival> arrivals) {
   int64_t bytes = 0;
-  for (auto [v, arrival] : enumerate(arrivalsOf(graph, time)))
+  for (auto [v, arrival] : enumerate(arrivals))
     if (const GraphValue &value = graph.values[v]; arrival != Arrival::None)
       bytes = addSaturating(bytes, model.localBytes(value.shape, madeAs(graph, strategies, value)));
   return bytes;
@@ -159,9 +153,10 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   const std::vector<size_t> begins =
       beginsOfMoves(graph, moves, time, model.getPool().runtime.exchangesGradientsTogether, ends);
   const KeptGradients kept(graph, strategies, model, moves);
-  addValues(graph, strategies, model, time, ends.values, kept, memory);
-  if (model.getPool().runtime.keepsReceiveBuffers)
-    memory.held[MemoryCategory::Runtime] += bytesOfReceiveBuffers(graph, strategies, model, time);
+  const std::vector<Arrival> arrivals =
+      model.getPool().runtime.keepsReceiveBuffers ? arrivalsOf(graph, time) : std::vector<Arrival>();
+  addValues(graph, strategies, model, time, ends.values, kept, arrivals, memory);
+  memory.held[MemoryCategory::Runtime] += bytesOfReceiveBuffers(graph, strategies, model, arrivals);
   std::vector<OpMemory> &ops = memory.ops;
   ops.resize(graph.ops.size());
   for (size_t op = 0; op < graph.ops.size(); ++op)

@@ -66,12 +66,21 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
   StepsAtHand steps;
   PlanningControl quiet = control;
   quiet.report = nullptr;
-  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &layout,
-                     std::optional<double> knownSeconds) -> llvm::Expected<LayoutFigures> {
+  quiet.search = nullptr;
+  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &layout, std::optional<double> knownSeconds,
+                     const std::shared_ptr<WorkClock> &clock) -> llvm::Expected<LayoutFigures> {
     llvm::Expected<PlanRequest> own = requestOfLayout(asked, layout);
     if (!own)
       return own.takeError();
-    return figuresOfPoint(*own, layout, quiet.against(knownSeconds), steps);
+    PlanningControl beside = quiet.against(knownSeconds);
+    beside.clock = clock;
+    return figuresOfPoint(*own, layout, beside, steps);
+  };
+  auto countStep = [&](const PlanRequest &asked, const ParallelDegrees &layout, WorkClock &clock) {
+    if (llvm::Expected<PlanRequest> own = requestOfLayout(asked, layout))
+      llvm::consumeError(steps.of(*own, clock).takeError());
+    else
+      llvm::consumeError(own.takeError());
   };
   return planBesideLayouts(
       request,
@@ -79,7 +88,7 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
         std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
         return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
       },
-      {figures,
+      {figures, countStep,
        [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); }},
       control);
 }

@@ -28,11 +28,12 @@ struct Trial {
   int64_t layouts = 0, searches = 0;
 
   Trial(const PlanRequest &request, Fault fault) {
-    auto figures = [&](const PlanRequest &, const ParallelDegrees &layout,
-                       std::optional<double>) -> llvm::Expected<LayoutFigures> {
+    auto figures = [&](const PlanRequest &, const ParallelDegrees &layout, std::optional<double>,
+                       const std::shared_ptr<WorkClock> &) -> llvm::Expected<LayoutFigures> {
       ++layouts;
       return inputError("{0} cannot be", layout.str());
     };
+    auto countStep = [](const PlanRequest &, const ParallelDegrees &, WorkClock &) {};
     auto planOf = [](const PlanRequest &, const ParallelDegrees &) -> llvm::Expected<Plan> {
       return internalError("there is nothing to plan");
     };
@@ -41,7 +42,7 @@ struct Trial {
       return llvm::make_error<PlannerError>(fault, "nothing was found");
     };
     llvm::Expected<Plan> plan =
-        planBesideLayouts(request, search, {figures, planOf}, controlOf().within(request.timeLimitSeconds));
+        planBesideLayouts(request, search, {figures, countStep, planOf}, controlOf().within(request.timeLimitSeconds));
     REQUIRE(!plan);
     message = takeMessage(plan.takeError()).second;
   }

@@ -102,10 +102,11 @@ llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDeg
 
 llvm::Expected<LayoutFigures> figuresOfPoint(const PlanRequest &request, const ParallelDegrees &layout,
                                              const PlanningControl &control, StepsAtHand &steps) {
-  llvm::Expected<ImportedPoint> point = importPoint(request, control, steps);
-  if (!point)
-    return point.takeError();
-  return figuresOfLayout(point->step->graph, request, point->target, layout, since(point->begin, control));
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  auto step = steps.uncounted(request);
+  return step ? figuresOfLayout((*step)->graph, request, *target, layout, control) : step.takeError();
 }
 
 llvm::Expected<PipelineBound> boundPoint(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,

@@ -26,7 +26,8 @@ llvm::Expected<bool> recomputationOnlyAdds(const PlanRequest &request, llvm::Arr
 /// Costs a layout for a request that has its batches and its recomputation. Errors: the same, and of `evaluateLayout`.
 llvm::Expected<Plan> evaluatePoint(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control, StepsAtHand &steps);
-/// The figures of that plan. Errors: the same.
+/// The figures of that plan; the time limit counts from when the step is at hand, and the building of that is not
+/// counted. Called from several threads. Errors: the same.
 llvm::Expected<LayoutFigures> figuresOfPoint(const PlanRequest &request, const ParallelDegrees &layout,
                                              const PlanningControl &control, StepsAtHand &steps);
 /// `boundPipeline` of `StepsAtHand::fastestOf`. Errors: those of `buildStep` and of bounding.

@@ -42,22 +42,43 @@ StepsAtHand::Key StepsAtHand::keyOf(const PlanRequest &request) {
           request.pipeline.count.value_or(1) > 1};
 }
 
-llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, WorkClock &clock) {
+llvm::Expected<StepsAtHand::Step> StepsAtHand::uncounted(const PlanRequest &request) {
   Key key = keyOf(request);
-  auto known = llvm::find_if(kept, [&](const auto &each) { return each.first == key; });
-  if (known != kept.end()) {
-    std::rotate(known, known + 1, kept.end());
-    return kept.back().second;
+  auto isKey = [&](const auto &each) { return each.first == key; };
+  {
+    std::lock_guard lock(mutex);
+    if (auto known = llvm::find_if(kept, isKey); known != kept.end()) {
+      std::rotate(known, known + 1, kept.end());
+      return kept.back().second;
+    }
   }
   llvm::Expected<StepAtHand> step = buildStep(request);
   if (!step)
     return step.takeError();
+  std::lock_guard lock(mutex);
+  if (llvm::none_of(kept, isKey)) { // another thread may have built it, too
+    if (kept.size() == most)
+      kept.erase(kept.begin());
+    kept.emplace_back(key, std::make_shared<const StepAtHand>(std::move(*step)));
+  }
+  return llvm::find_if(kept, isKey)->second;
+}
+
+llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, WorkClock &clock) {
+  llvm::Expected<Step> step = uncounted(request);
+  if (!step)
+    return step;
+  Key key = keyOf(request);
+  if (auto known = llvm::find(counted, key); known != counted.end()) {
+    std::rotate(known, known + 1, counted.end());
+    return step;
+  }
   constexpr double perOp = 36'000; // nanoseconds
-  clock.spend(perOp * static_cast<double>(step->graph.ops.size()));
-  if (kept.size() == most)
-    kept.erase(kept.begin());
-  kept.emplace_back(std::move(key), std::make_shared<const StepAtHand>(std::move(*step)));
-  return kept.back().second;
+  clock.spend(perOp * static_cast<double>((*step)->graph.ops.size()));
+  if (counted.size() == most)
+    counted.erase(counted.begin());
+  counted.push_back(std::move(key));
+  return step;
 }
 
 } // namespace apc

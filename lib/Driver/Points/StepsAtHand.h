@@ -8,6 +8,7 @@
 #include "apc/Support/WorkClock.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -41,6 +42,8 @@ public:
 
   /// `buildStep`, which is counted on \p clock, or a step that is kept.
   llvm::Expected<Step> of(const PlanRequest &request, WorkClock &clock);
+  /// The same, which is not counted; may be called from several threads.
+  llvm::Expected<Step> uncounted(const PlanRequest &request);
 
   /// The step that takes no longer, whatever the memory, than that of \p request with any of \p policies, which begin
   /// with its own, the one that keeps most. A policy that takes longer on one device of \p pool adds more than it
@@ -57,7 +60,9 @@ private:
 
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
 
+  std::mutex mutex;                                         ///< of `kept`
   std::vector<std::pair<Key, Step>> kept;                   ///< the one that was asked for last at the end
+  std::vector<Key> counted;                                 ///< so many that were counted last, in the same order
   std::optional<std::pair<Policies, Policies>> knownFaster; ///< policies, and those of `fasterOnOne`
 };
 

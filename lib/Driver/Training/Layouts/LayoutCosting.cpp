@@ -9,27 +9,22 @@
 
 namespace apc {
 
-namespace {
-
-/// An error of `plan` that the caller has to hand on; none where the layout cannot be.
-llvm::Error ourFault(llvm::Error error, std::string &message) {
-  Fault fault;
-  std::tie(fault, message) = takeMessage(std::move(error));
-  return fault == Fault::Internal ? llvm::make_error<PlannerError>(fault, message) : llvm::Error::success();
+LayoutAnswer LayoutCosting::answer(const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) const {
+  PlanRequest own = open;
+  own.timeLimitSeconds = question.limitSeconds;
+  LayoutAnswer answer;
+  if (auto figures = evaluate.figures(own, question.layout, question.knownSeconds, clock))
+    answer.figures = *figures;
+  else
+    std::tie(answer.fault, answer.message) = takeMessage(figures.takeError());
+  return answer;
 }
 
-} // namespace
-
-llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::figuresOf(const ParallelDegrees &layout, double seconds,
-                                                                      std::optional<double> knownSeconds) {
-  PlanRequest own = open;
-  own.timeLimitSeconds = seconds;
-  llvm::Expected<LayoutFigures> figures = evaluate.figures(own, layout, knownSeconds);
-  if (figures)
-    return std::optional(*figures);
-  std::string message;
-  if (llvm::Error error = ourFault(figures.takeError(), message))
-    return std::move(error);
+llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const LayoutAnswer &answer) {
+  if (answer.figures)
+    return answer.figures;
+  if (answer.fault == Fault::Internal)
+    return llvm::make_error<PlannerError>(answer.fault, answer.message);
   if (!std::exchange(hasCheckedStep, true)) // of a step that cannot be built, no layout needs to be tried
     if (llvm::Error error = checkStepOf(open))
       return std::move(error);
@@ -44,16 +39,16 @@ void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   known.references.push_back(std::move(reference));
 }
 
-llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout) {
-  llvm::Expected<LayoutFigures> figures = evaluate.figures(open, layout, std::nullopt);
-  if (figures) {
-    add({layout, *figures});
+llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout, const std::shared_ptr<WorkClock> &clock) {
+  const LayoutAnswer named = answer({layout, std::nullopt, open.timeLimitSeconds}, clock);
+  if (named.figures) {
+    add({layout, *named.figures});
+    evaluate.countStep(open, layout, *clock);
     return llvm::Error::success();
   }
-  std::string message;
-  if (llvm::Error error = ourFault(figures.takeError(), message))
-    return error;
-  known.references.push_back({"layout " + layout.str(), std::nullopt, std::nullopt, false, message});
+  if (named.fault == Fault::Internal)
+    return llvm::make_error<PlannerError>(named.fault, named.message);
+  known.references.push_back({"layout " + layout.str(), std::nullopt, std::nullopt, false, named.message});
   return llvm::Error::success();
 }
 
@@ -61,13 +56,14 @@ llvm::Expected<LayoutReferences> LayoutCosting::take() {
   if (!best)
     return std::move(known);
   llvm::Expected<Plan> plan = evaluate.plan(open, best->layout);
-  std::string message;
   if (plan) {
     known.best = std::move(*plan);
     known.layoutOfBest = best->layout;
-  } else if (llvm::Error error = ourFault(plan.takeError(), message)) {
-    return std::move(error);
+    return std::move(known);
   }
+  auto [fault, message] = takeMessage(plan.takeError());
+  if (fault == Fault::Internal)
+    return llvm::make_error<PlannerError>(fault, message);
   return std::move(known);
 }
 

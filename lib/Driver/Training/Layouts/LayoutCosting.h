@@ -2,6 +2,7 @@
 #pragma once
 
 #include "LayoutReferences.h"
+#include "LayoutsAhead.h"
 
 namespace apc {
 
@@ -12,14 +13,15 @@ public:
   LayoutCosting(const PlanRequest &request, PlanRequest open, EvaluateRequested evaluate)
       : request(request), open(std::move(open)), evaluate(evaluate) {}
 
-  /// The figures of a layout, found within so many seconds; none where it cannot be. Errors: internal ones;
-  /// of the first that cannot be, those of `checkStepOf`.
-  llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout, double seconds,
-                                                         std::optional<double> knownSeconds);
+  /// The answer to a question, with the work counted on a clock; called from several threads.
+  LayoutAnswer answer(const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) const;
+  /// The figures of an answer; none where the layout cannot be. Errors: internal ones; of the
+  /// first that cannot be, those of `checkStepOf`.
+  llvm::Expected<std::optional<LayoutFigures>> take(const LayoutAnswer &answer);
   /// A layout among the references.
   void add(const EvaluatedLayout &evaluated);
   /// A layout that the request names, among the references even where it cannot be. Errors: internal ones.
-  llvm::Error addNamed(const ParallelDegrees &layout);
+  llvm::Error addNamed(const ParallelDegrees &layout, const std::shared_ptr<WorkClock> &clock);
   /// Not all layouts were costed.
   void cutShort() { known.isCutShort = true; }
   /// All that were added, with the plan of the fastest that fits and that the request allows. Errors: internal ones.

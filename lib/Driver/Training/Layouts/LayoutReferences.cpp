@@ -26,6 +26,14 @@ PlanRequest openRequest(PlanRequest request) {
   return request;
 }
 
+/// The largest of `seconds`, its half, its quarter and so on of which as much is left: answers ahead, which do not know
+/// yet how much will be left for them, seldom have another limit.
+double limitWithin(double seconds, double left) {
+  while (seconds > left)
+    seconds /= 2;
+  return seconds;
+}
+
 } // namespace
 
 bool needsOwnGraph(const ParallelDegrees &layout) {
@@ -48,18 +56,24 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   if (workers == ExpertWorkers::Asked)
     sizes->workers = request.pipeline.count;
   LayoutCosting costing(request, open, evaluate);
+  auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
+  auto answer = [&](const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) {
+    return costing.answer(question, clock);
+  };
+  auto countStep = [&](const ParallelDegrees &layout, WorkClock &clock) { evaluate.countStep(open, layout, clock); };
+  LayoutsAhead ahead(target->cluster.pool, *sizes, mayTry, {answer, countStep}, control);
   auto tryLayout = [&](const ParallelDegrees &layout,
                        std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
-    if (secondsLeft() <= 0 || (control.stop && control.stop->load())) {
+    const double left = secondsLeft();
+    if (left <= 0 || (control.stop && control.stop->load())) {
       costing.cutShort();
       return std::nullopt;
     }
     if (control.report)
       control.report("costing layout " + layout.str());
-    return costing.figuresOf(layout, secondsLeft(), knownSeconds);
+    return costing.take(ahead.answerOf({layout, knownSeconds, limitWithin(seconds, left)}));
   };
   if (mayTryExperts(request)) {
-    auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
     auto experts = tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, mayTry);
     if (!experts)
       return experts.takeError();
@@ -67,7 +81,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
       costing.add(evaluated);
   }
   for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph))
-    if (llvm::Error error = costing.addNamed(layout))
+    if (llvm::Error error = costing.addNamed(layout, control.clock))
       return std::move(error);
   return costing.take();
 }

@@ -8,13 +8,18 @@
 
 namespace apc {
 
-/// The figures of a layout of a request. \p knownSeconds: as for `TryLayout`.
+/// The figures of a layout of a request. \p knownSeconds: as for `TryLayout`. The work is counted on \p clock, but not
+/// that of building the step. Called from several threads.
 using FiguresOfRequested = llvm::function_ref<llvm::Expected<LayoutFigures>(
-    const PlanRequest &, const ParallelDegrees &, std::optional<double> knownSeconds)>;
+    const PlanRequest &, const ParallelDegrees &, std::optional<double> knownSeconds,
+    const std::shared_ptr<WorkClock> &clock)>;
+/// Counts the building of its step where it was not counted lately.
+using CountStepOfRequested = llvm::function_ref<void(const PlanRequest &, const ParallelDegrees &, WorkClock &)>;
 /// Its plan, which takes twice as long.
 using PlanOfRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &)>;
 struct EvaluateRequested {
   FiguresOfRequested figures;
+  CountStepOfRequested countStep;
   PlanOfRequested plan;
 };
 

@@ -1,0 +1,68 @@
+// The layout that is probably asked for next, costed beside the one that is asked for.
+#pragma once
+
+#include "apc/Planning/ExpertLayouts.h"
+#include "apc/Planning/Planning.h"
+
+namespace apc {
+
+/// A layout to be costed, with all that the answer depends on.
+struct LayoutQuestion {
+  ParallelDegrees layout;
+  std::optional<double> knownSeconds; ///< as for `TryLayout`
+  double limitSeconds = 0;            ///< of the work for it
+
+  bool operator==(const LayoutQuestion &other) const = default;
+};
+
+/// The figures of a layout, or why it cannot be.
+struct LayoutAnswer {
+  std::optional<LayoutFigures> figures = {};
+  Fault fault = Fault::Internal;
+  std::string message = {};
+};
+
+struct AnswerLayout {
+  /// Costs a layout and counts the work on a clock, but not the building of its step; called from several threads.
+  llvm::function_ref<LayoutAnswer(const LayoutQuestion &, const std::shared_ptr<WorkClock> &)> answer;
+  /// Counts the building of the step of a layout that has figures.
+  llvm::function_ref<void(const ParallelDegrees &, WorkClock &)> countStep;
+};
+
+/// Answers the questions of `tryExpertLayouts` in turn. Beside each another one is answered where there are threads for
+/// it: the next where this layout turns out to be of no use, which is so of most. So all takes about `share` of the
+/// time that its work takes, and as much is counted. Answers and counts are the same with one thread.
+class LayoutsAhead {
+public:
+  /// All as for `tryExpertLayouts`; they outlive this.
+  LayoutsAhead(const Pool &pool, const StepSizes &step, MayTryLayout mayTry, AnswerLayout answer,
+               const PlanningControl &control)
+      : pool(pool), step(step), mayTry(mayTry), answer(answer), control(control) {}
+
+  static constexpr double share = 0.6;
+
+  LayoutAnswer answerOf(const LayoutQuestion &question);
+
+private:
+  struct Costed {
+    LayoutQuestion question;
+    std::shared_ptr<WorkClock> clock;
+    LayoutAnswer answer = {};
+    double begin = clock->seconds(); ///< a reading of the clock
+  };
+  /// The next question where the layout of this one is of no use; none beside the first one, which tells whether the
+  /// model has a step at all.
+  std::optional<LayoutQuestion> nextAfter(const LayoutQuestion &question) const;
+  /// A question that was answered ahead or is answered now.
+  Costed take(const LayoutQuestion &question);
+
+  const Pool &pool;
+  const StepSizes &step;
+  MayTryLayout mayTry;
+  AnswerLayout answer;
+  const PlanningControl &control;
+  std::vector<std::optional<LayoutFigures>> answered; ///< by question that was asked
+  std::vector<Costed> ahead;                          ///< of questions that were not asked yet
+};
+
+} // namespace apc

@@ -122,13 +122,16 @@ public:
     if (op.getSlidingWindowCache() != 0)
       return g.refuse("attribute 'sliding_window_cache' is " + llvm::Twine(op.getSlidingWindowCache()) +
                       ", and 0 is accepted");
-    return isPlaced() && mayRotate() && arrivesOnlyBefore(g, 3, "output, present_key and present_value are");
+    if (g.incoming(3) && returnedStage() == ScoreStage::Softmax && hasSink())
+      return g.refuse("the loss depends on weights beside a sink, its result 3, and on scores, 'qk_output' 1, is "
+                      "accepted");
+    return isPlaced() && mayRotate();
   }
 
   void give() {
     HeadValues gradients;
-    if (g.incoming())
-      gradients = ofResult();
+    if (g.incoming() || g.incoming(3))
+      gradients = ofResults();
     giveHeads(gradients);
     if (gradients.bias)
       g.give(AttentionBias, shortMask(g, gradients.bias, g.operand(AttentionBias)));
@@ -162,7 +165,12 @@ private:
                     "accepted");
   }
 
-  HeadValues ofResult() {
+  ScoreStage returnedStage() { return op.getQkOutput() == 2 ? ScoreStage::Softmax : ScoreStage::Biased; }
+  bool isSmooth() { return static_cast<int64_t>(op.getSmoothSoftmax().value_or(0)) > 0; }
+  bool hasSink() { return isSmooth() || !isAbsent(g.operand(HeadSink)); }
+
+  /// Through the result of the heads, and through their scores.
+  HeadValues ofResults() {
     HeadValues forward = {headsOf(Query), buffer.place(g.operand(PastKey), headsOf(Key)),
                           buffer.place(g.operand(PastValue), headsOf(Value))};
     forward.scale = scaleOfHeads(op, size);
@@ -177,9 +185,14 @@ private:
     auto wants = [&](unsigned operand, unsigned past) {
       return (isPacked ? ofQuery : g.wants(operand)) || g.wants(past);
     };
-    return gradientsOfHeads(
-        g, forward, splitIntoHeads(g, g.incoming(), heads, keyHeads),
-        {ofQuery, wants(Key, PastKey), wants(Value, PastValue), g.wants(AttentionBias), g.wants(HeadSink)});
+    const WantedHeads wanted{ofQuery, wants(Key, PastKey), wants(Value, PastValue), g.wants(AttentionBias),
+                             g.wants(HeadSink)};
+    HeadValues gradients;
+    if (g.incoming())
+      gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, keyHeads), wanted);
+    if (mlir::Value scores = g.incoming(3))
+      gradients = sumOfBoth(g, gradients, gradientsOfScores(g, forward, returnedStage(), scores, wanted));
+    return gradients;
   }
 
   void takeSeen(HeadValues &forward) {
@@ -193,10 +206,9 @@ private:
   }
   /// Smooth softmax is that beside sinks of 0.
   void takeSink(HeadValues &forward) {
-    bool isSmooth = static_cast<int64_t>(op.getSmoothSoftmax().value_or(0)) > 0;
     if (!isAbsent(g.operand(HeadSink)))
       forward.sink = g.operand(HeadSink);
-    else if (isSmooth)
+    else if (isSmooth())
       forward.sink = g.make<ExpandOp>({g.scalar(0, forward.queries), g.integers({heads})});
     if (forward.sink)
       forward.result = splitIntoHeads(g, g.result(), heads, keyHeads);

@@ -1,6 +1,7 @@
 // Gradients of fused attentions, taken apart into heads, scores and what is behind them.
 #pragma once
 
+#include "Kernels.h"
 #include "apc/IR/Gradient.h"
 
 namespace apc {
@@ -26,6 +27,10 @@ struct WantedHeads {
 };
 /// The gradients of `heads` where `arriving` comes back to [b, heads, s, e]; null where they are not wanted.
 HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, mlir::Value arriving, WantedHeads wanted);
+/// The same where `arriving` comes back to the scores of a stage, [b, heads, s, t], of heads without a sink where that
+/// is the last one.
+HeadValues gradientsOfScores(GradientBuilder &g, const HeadValues &heads, ScoreStage stage, mlir::Value arriving,
+                             WantedHeads wanted);
 
 /// [b, s, heads * size] as [b, heads, s, size], and back. The heads that share one of fewer key heads stand apart on
 /// the way, so that both are factors.
@@ -61,6 +66,7 @@ mlir::Value positionSlice(GradientBuilder &g, mlir::Value value, int64_t begin, 
 mlir::Value givePast(GradientBuilder &g, unsigned cache, int64_t past, mlir::Value gradient);
 /// The sum of two gradients, either of which may be null.
 mlir::Value sumOfBoth(GradientBuilder &g, mlir::Value a, mlir::Value b);
+HeadValues sumOfBoth(GradientBuilder &g, HeadValues a, const HeadValues &b);
 
 /// `value` with other dims of as many elements.
 mlir::Value shaped(GradientBuilder &g, mlir::Value value, llvm::ArrayRef<int64_t> dims);

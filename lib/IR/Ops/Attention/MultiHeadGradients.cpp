@@ -29,13 +29,13 @@ public:
       return g.refuse("operand 'cache_indirection' is given, and none is accepted");
     if (past > 0 && !isAbsent(g.operand(which.pastLength)))
       return g.refuse("operand 'past_sequence_length' is given, and a cache that ends with the past is accepted");
-    return arrivesOnlyBefore(g, 3, "output, present_key and present_value are");
+    return true;
   }
 
   /// False for masks of other sizes.
   bool give() {
     HeadValues gradients;
-    if (g.incoming() && !takeResult(gradients))
+    if ((g.incoming() || g.incoming(3)) && !takeResults(gradients))
       return g.refuse("operand 'key_padding_mask' is not of all queries and keys, and lengths or such tables are "
                       "accepted");
     giveHeads(which.query, gradients.queries);
@@ -49,8 +49,8 @@ public:
   }
 
 private:
-  /// The gradients through the first result; false for masks of other sizes.
-  bool takeResult(HeadValues &gradients) {
+  /// The gradients through the result of the heads and through their scores; false for masks of other sizes.
+  bool takeResults(HeadValues &gradients) {
     HeadValues forward = {headsOf(which.query), behindPast(g, cacheOf(which.pastKey), headsOf(which.key)),
                           behindPast(g, cacheOf(which.pastValue), headsOf(which.value))};
     forward.scale = scaleOfHeads(op, hidden / heads);
@@ -63,10 +63,12 @@ private:
     if (intAttribute(op, "unidirectional", 0) != 0)
       forward.seen = causalMask(g, dimsOf(forward.queries)[2], dimsOf(forward.keys)[2], 0, {past});
     bool ofBias = g.wants(which.bias);
-    gradients =
-        gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
-                         {ofBias || g.wants(which.query), ofBias || g.wants(which.key) || g.wants(which.pastKey),
-                          ofBias || g.wants(which.value) || g.wants(which.pastValue), g.wants(which.attentionBias)});
+    const WantedHeads wanted{ofBias || g.wants(which.query), ofBias || g.wants(which.key) || g.wants(which.pastKey),
+                             ofBias || g.wants(which.value) || g.wants(which.pastValue), g.wants(which.attentionBias)};
+    if (g.incoming())
+      gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads), wanted);
+    if (mlir::Value scores = g.incoming(3))
+      gradients = sumOfBoth(g, gradients, gradientsOfScores(g, forward, ScoreStage::Biased, scores, wanted));
     return true;
   }
 

@@ -20,8 +20,8 @@ public:
         past(isPresent(PastKey) ? dimsOf(g.operand(PastKey))[2] : 0) {}
 
   bool isTrained() const {
-    if (op->getNumResults() > 1 && !arrivesOnlyBefore(g, 3, "Y, present_key and present_value are"))
-      return false;
+    if (arrivingAt(3) && !returnedStage(op))
+      return g.refuse("attribute 'qk_matmul_output_mode' is none of 0 to 3, which are accepted");
     if (!isPresent(Mask) || isOfBools() ||
         mlir::getElementTypeOrSelf(g.operand(Mask)) == mlir::getElementTypeOrSelf(g.operand(Queries)))
       return true;
@@ -31,8 +31,8 @@ public:
 
   void give() {
     HeadValues gradients;
-    if (g.incoming())
-      gradients = ofResult();
+    if (g.incoming() || arrivingAt(3))
+      gradients = ofResults();
     giveHeads(Queries, gradients.queries);
     giveCached(Keys, PastKey, sumOfBoth(g, gradients.keys, arrivingAt(1)));
     giveCached(Values, PastValue, sumOfBoth(g, gradients.values, arrivingAt(2)));
@@ -48,7 +48,8 @@ private:
     return result < op->getNumResults() ? g.incoming(result) : mlir::Value();
   }
 
-  HeadValues ofResult() {
+  /// Through the result of the heads, and through their scores.
+  HeadValues ofResults() {
     HeadValues forward = {apart(Queries, g.operand(Queries)), cached(Keys, PastKey), cached(Values, PastValue)};
     forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
     forward.softcap = floatAttribute(op, "softcap", 0);
@@ -61,9 +62,14 @@ private:
       else
         forward.bias = mask;
     }
-    return gradientsOfHeads(
-        g, forward, apart(Queries, g.incoming()),
-        {g.wants(Queries), g.wants(Keys) || wants(PastKey), g.wants(Values) || wants(PastValue), wants(Mask)});
+    const WantedHeads wanted{g.wants(Queries), g.wants(Keys) || wants(PastKey), g.wants(Values) || wants(PastValue),
+                             wants(Mask)};
+    HeadValues gradients;
+    if (g.incoming())
+      gradients = gradientsOfHeads(g, forward, apart(Queries, g.incoming()), wanted);
+    if (mlir::Value scores = arrivingAt(3))
+      gradients = sumOfBoth(g, gradients, gradientsOfScores(g, forward, *returnedStage(op), scores, wanted));
+    return gradients;
   }
 
   /// By the place of a query and by the lengths of batch elements. Without a cache the last query stands at the last

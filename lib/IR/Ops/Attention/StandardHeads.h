@@ -1,12 +1,18 @@
 // ONNX's own attention as softmax attention.
 #pragma once
 
+#include "Kernels.h"
 #include "apc/IR/Ops/Attention/Attention.h"
+
+#include <optional>
 
 namespace apc {
 
 /// Operands of `apc.attention`.
 enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
+
+/// The stage of the scores that the last result has, by `qk_matmul_output_mode`; none for modes that there are not.
+std::optional<ScoreStage> returnedStage(mlir::Operation *attention);
 
 /// Do the queries see all keys but for a mask over all of them, without caches, lengths of keys and bounded scores, and
 /// is the first result alone read?

@@ -35,6 +35,12 @@ struct Sight {
 
 } // namespace
 
+std::optional<ScoreStage> returnedStage(mlir::Operation *attention) {
+  constexpr std::array stages = {ScoreStage::Scaled, ScoreStage::Capped, ScoreStage::Biased, ScoreStage::Softmax};
+  const int64_t mode = intAttribute(attention, "qk_matmul_output_mode", 0);
+  return mode >= 0 && mode < static_cast<int64_t>(stages.size()) ? std::optional(stages[mode]) : std::nullopt;
+}
+
 Evaluated evaluateAttention(mlir::Operation *op, Operands operands) {
   if (!areAllKnown(op, operands))
     return std::nullopt;
@@ -52,11 +58,10 @@ Evaluated evaluateAttention(mlir::Operation *op, Operands operands) {
   auto bias = [&](const ScoreIndex &index) { return sight.at(index); };
   double size = static_cast<double>(tensors.queries.dims[3]);
   Scoring scoring{floatAttribute(op, "scale", 1 / std::sqrt(size)), floatAttribute(op, "softcap", 0), bias};
-  constexpr std::array stages = {ScoreStage::Scaled, ScoreStage::Capped, ScoreStage::Biased, ScoreStage::Softmax};
-  int64_t mode = intAttribute(op, "qk_matmul_output_mode", 0);
-  if (mode < 0 || mode >= static_cast<int64_t>(stages.size()))
+  std::optional<ScoreStage> stage = returnedStage(op);
+  if (!stage)
     return std::nullopt;
-  scoring.returned = stages[mode];
+  scoring.returned = *stage;
   Attended attended = attend(tensors, scoring);
   llvm::SmallVector<Tensor, 1> results{flat ? joinHeads(attended.results) : std::move(attended.results)};
   if (op->getNumResults() == 1)

@@ -1,4 +1,4 @@
-// Layouts beside a plan: what ends the trials of them at once, and when others are tried.
+// Layouts beside a plan: what ends the trials of them at once, when others are tried, and which may be the plan.
 #include "../../lib/Driver/Training/Layouts/LayoutReferences.h"
 
 #include "../ValueOf.h"
@@ -10,6 +10,7 @@
 
 using namespace apc;
 using Catch::Contains;
+using Catch::EndsWith;
 
 namespace {
 
@@ -48,6 +49,48 @@ struct Trial {
   }
 };
 
+/// Plans beside layouts all of which can be.
+struct CostedTrial {
+  bool fits = true;
+  llvm::Expected<Plan> run(const PlanRequest &request);
+
+  int64_t experts = 0; ///< layouts that were costed and that the request does not name
+  int64_t named = 0;
+};
+
+llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
+  const PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
+  auto figures = [&](const PlanRequest &, const ParallelDegrees &, std::optional<double>,
+                     const std::shared_ptr<WorkClock> &clock) -> llvm::Expected<LayoutFigures> {
+    const bool isNamed = clock == control.clock; // others are counted beside it
+    ++(isNamed ? named : experts);
+    LayoutFigures own;
+    own.stepSeconds = 1;
+    own.memory[MemoryCategory::Activations] = fits ? 50 : 200;
+    own.memoryLimitBytes = 100;
+    return own;
+  };
+  auto countStep = [](const PlanRequest &, const ParallelDegrees &, WorkClock &) {};
+  auto planOf = [&](const PlanRequest &own, const ParallelDegrees &) -> llvm::Expected<Plan> {
+    Plan plan;
+    plan.request = own;
+    plan.stepSeconds = 1;
+    plan.memoryLimitBytes = 100;
+    return plan;
+  };
+  auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
+    return noPlanError("nothing was found");
+  };
+  return planBesideLayouts(request, search, {figures, countStep, planOf}, control);
+}
+
+ParallelDegrees layoutOf(llvm::StringRef text) { return valueOf(parseParallelDegrees(text, "test")); }
+
+std::string messageOf(llvm::Expected<Plan> plan) {
+  REQUIRE(!plan);
+  return takeMessage(plan.takeError()).second;
+}
+
 } // namespace
 
 TEST_CASE("Of a model that gives no training step one layout is tried, and nothing is searched") {
@@ -77,4 +120,36 @@ TEST_CASE("Other numbers of workers are tried where nothing fits, but not for a 
   CHECK(none.layouts > wrong.layouts);
   CHECK(wrong.searches == 1);
   CHECK(none.searches == 1);
+}
+
+TEST_CASE("No layout of experts is the plan of a model whose shardings pin its ops") {
+  PlanRequest request = requestOf({"", 2, "dgx-h100"});
+  request.modelPath = std::string(APC_DRIVER_INPUTS) + "/sharded.onnx"; // on two devices
+  request.mode = StepMode::Train;
+  CostedTrial pinned, unpinned, others;
+  CHECK(messageOf(pinned.run(request)) == "nothing was found");
+  CHECK(pinned.experts == 0);
+  request.layouts = {layoutOf("dp=2,mb=1")};
+  CHECK_THAT(messageOf(pinned.run(request)),
+             Contains(" fits, with 50 B on each device, but the model's own shardings"));
+  CHECK(pinned.experts == 0);
+  CHECK(pinned.named > 0);
+  request.ignoresModelShardings = true;
+  valueOf(unpinned.run(request));
+  CHECK(unpinned.experts > 0);
+  request.ignoresModelShardings = false;
+  request.devices = 4; // of which the shardings say nothing
+  valueOf(others.run(request));
+  CHECK(others.experts > 0);
+}
+
+TEST_CASE("A layout that fits beside pins or without a choice is told with the reason why it is not the plan") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.layouts = {layoutOf("dp=2,tp=2,pp=2,mb=1")};
+  const std::string fits = "layout dp=2,tp=2,pp=2,mb=1 fits, with 50 B on each device, but ";
+  request.parallel = ParallelMode::Semi;
+  CHECK_THAT(messageOf(CostedTrial().run(request)), EndsWith(fits + "--parallel semi does not allow it"));
+  request.parallel = ParallelMode::Auto;
+  request.pins.push_back(valueOf(parsePin("c_fc/Gemm: n=2", "--pin")));
+  CHECK_THAT(messageOf(CostedTrial().run(request)), EndsWith(fits + "the pins do not allow it"));
 }

@@ -9,8 +9,12 @@ namespace apc {
 
 double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.5 : 0.1; }
 
-bool mayTryExperts(const PlanRequest &request) {
-  return request.pins.empty() && request.inputs.empty() && request.parallel == ParallelMode::Auto;
+std::string refusalOfAll(const PlanRequest &request, bool hasPins) {
+  if (request.parallel != ParallelMode::Auto)
+    return "--parallel " + parallelModeName(request.parallel).str() + " does not allow it";
+  if (!request.pins.empty() || !request.inputs.empty())
+    return "the pins do not allow it";
+  return hasPins ? "the model's own shardings do not allow it" : "";
 }
 
 std::string refusalOf(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout) {

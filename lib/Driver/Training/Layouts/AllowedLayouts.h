@@ -10,8 +10,9 @@ namespace apc {
 /// stages have no better beginning.
 double shareOfLayouts(const PlanRequest &request);
 
-/// May layouts of experts be the plan of a request?
-bool mayTryExperts(const PlanRequest &request);
+/// Why no layout may be the plan of a request: pins, which layouts do not know. Empty where layouts may be. \p hasPins:
+/// the model's own shardings pin ops.
+std::string refusalOfAll(const PlanRequest &request, bool hasPins);
 
 /// Why the request would not give a layout; empty where it might. \p open: the request without what layouts decide.
 std::string refusalOf(const PlanRequest &request, const PlanRequest &open, const ParallelDegrees &layout);

@@ -33,7 +33,7 @@ llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const LayoutAns
 
 void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   Reference reference = referenceOf(evaluated, refusalOf(request, open, evaluated.layout));
-  bool mayBePlan = reference.feasible && reference.reason.empty() && mayTryExperts(request);
+  bool mayBePlan = reference.feasible && reference.reason.empty() && known.refusal.empty();
   if (mayBePlan && (!best || evaluated.figures.stepSeconds < best->figures.stepSeconds))
     best = evaluated;
   known.references.push_back(std::move(reference));

@@ -9,9 +9,11 @@ namespace apc {
 /// Of layouts, their figures alone are found out; the plan is made of the fastest, at the end.
 class LayoutCosting {
 public:
-  /// \p open: the request without what layouts decide.
-  LayoutCosting(const PlanRequest &request, PlanRequest open, EvaluateRequested evaluate)
-      : request(request), open(std::move(open)), evaluate(evaluate) {}
+  /// \p open: the request without what layouts decide. \p refusal: `refusalOfAll`.
+  LayoutCosting(const PlanRequest &request, PlanRequest open, EvaluateRequested evaluate, std::string refusal)
+      : request(request), open(std::move(open)), evaluate(evaluate) {
+    known.refusal = std::move(refusal);
+  }
 
   /// The answer to a question, with the work counted on a clock; called from several threads.
   LayoutAnswer answer(const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) const;

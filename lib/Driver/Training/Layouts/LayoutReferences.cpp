@@ -49,19 +49,20 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   if (!target)
     return target.takeError();
   PlanRequest open = openRequest(request);
-  llvm::Expected<StepSizes> sizes = sizesOfStep(open);
-  if (!sizes)
-    return llvm::consumeError(sizes.takeError()), LayoutReferences();
-  open.globalBatch = sizes->batch;
+  llvm::Expected<StepOfLayouts> step = stepOfLayouts(open, target->cluster.pool.numDevices());
+  if (!step)
+    return llvm::consumeError(step.takeError()), LayoutReferences();
+  open.globalBatch = step->sizes.batch;
   if (workers == ExpertWorkers::Asked)
-    sizes->workers = request.pipeline.count;
-  LayoutCosting costing(request, open, evaluate);
+    step->sizes.workers = request.pipeline.count;
+  const std::string refusal = refusalOfAll(request, step->hasPins);
+  LayoutCosting costing(request, open, evaluate, refusal);
   auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
   auto answer = [&](const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) {
     return costing.answer(question, clock);
   };
   auto countStep = [&](const ParallelDegrees &layout, WorkClock &clock) { evaluate.countStep(open, layout, clock); };
-  LayoutsAhead ahead(target->cluster.pool, *sizes, mayTry, {answer, countStep}, control);
+  LayoutsAhead ahead(target->cluster.pool, step->sizes, mayTry, {answer, countStep}, control);
   auto tryLayout = [&](const ParallelDegrees &layout,
                        std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
     const double left = secondsLeft();
@@ -73,8 +74,8 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
       control.report("costing layout " + layout.str());
     return costing.take(ahead.answerOf({layout, knownSeconds, limitWithin(seconds, left)}));
   };
-  if (mayTryExperts(request)) {
-    auto experts = tryExpertLayouts(target->cluster.pool, *sizes, tryLayout, mayTry);
+  if (refusal.empty()) {
+    auto experts = tryExpertLayouts(target->cluster.pool, step->sizes, tryLayout, mayTry);
     if (!experts)
       return experts.takeError();
     for (const EvaluatedLayout &evaluated : *experts)

@@ -28,14 +28,21 @@ struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
   std::optional<ParallelDegrees> layoutOfBest;
+  std::string refusal;     ///< why none of them may be the plan; empty where they may
   bool isCutShort = false; ///< the time for layouts was over before all were tried
 };
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?
 bool needsOwnGraph(const ParallelDegrees &layout);
 
-/// The batch and the experts of the model. Errors: those of the importer; a model without a batch.
-llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request);
+/// The step that layouts are chosen for.
+struct StepOfLayouts {
+  StepSizes sizes;
+  bool hasPins = false; ///< shardings of the model pin ops of a plan on these devices
+};
+
+/// The batch, the experts and the shardings of the model. Errors: those of the importer; a model without a batch.
+llvm::Expected<StepOfLayouts> stepOfLayouts(const PlanRequest &request, int64_t devices);
 
 /// Why the model gives no training step, whatever the layout: no loss, nothing to train, an op without a gradient.
 /// Errors: those of `buildStep`.
@@ -45,8 +52,9 @@ llvm::Error checkStepOf(const PlanRequest &request);
 enum class ExpertWorkers { Asked, Any };
 
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
-/// that need a graph of their own. Of experts none where the request has pins. Errors: those of `readTarget`; internal
-/// ones of \p evaluate, which plans the fastest layout alone; those of `checkStepOf` where a layout cannot be costed.
+/// that need a graph of their own. Of experts none where the request or the model has pins. Errors: those of
+/// `readTarget`; internal ones of \p evaluate, which plans the fastest layout alone; those of `checkStepOf` where a
+/// layout cannot be costed.
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
                                              EvaluateRequested evaluate, const PlanningControl &control);
 

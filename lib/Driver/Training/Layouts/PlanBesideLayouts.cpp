@@ -26,15 +26,18 @@ static Plan inPlaceOf(const Plan &searched, Plan layout) {
 }
 
 /// The fastest layout that fits, though the request did not allow it.
-static std::string hintAt(llvm::ArrayRef<Reference> references) {
+static std::string hintAt(const LayoutReferences &layouts) {
   const Reference *fastest = nullptr;
-  for (const Reference &own : references)
+  for (const Reference &own : layouts.references)
     if (own.feasible && (!fastest || *own.stepSeconds < *fastest->stepSeconds))
       fastest = &own;
   if (!fastest)
     return "";
+  std::string reason = !fastest->reason.empty()   ? fastest->reason
+                       : !layouts.refusal.empty() ? layouts.refusal
+                                                  : "its plan was not found";
   return llvm::formatv("\n{0} fits, with {1} on each device, but {2}", fastest->name,
-                       formatBytes(static_cast<double>(*fastest->memoryBytes)), fastest->reason);
+                       formatBytes(static_cast<double>(*fastest->memoryBytes)), reason);
 }
 
 /// The layout where nothing else fits; any other error stays.
@@ -47,7 +50,7 @@ static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layou
     layouts.best->notes.push_back("the search found nothing that fits");
     return std::move(*layouts.best);
   }
-  message += hintAt(layouts.references);
+  message += hintAt(layouts);
   return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
 }
 

@@ -1,4 +1,4 @@
-// The step that layouts are chosen for: its sizes, and whether there is one.
+// The step that layouts are chosen for: its sizes, its pins, and whether there is one.
 #include "LayoutReferences.h"
 
 #include "../../Points/StepsAtHand.h"
@@ -12,15 +12,21 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace apc {
 
-llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
+llvm::Expected<StepOfLayouts> stepOfLayouts(const PlanRequest &request, int64_t devices) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   llvm::Expected<ImportedModel> model = importOnnx(request.modelPath, importOptionsOf(request), context);
   if (!model)
     return model.takeError();
-  StepSizes sizes;
+  StepOfLayouts step;
+  StepSizes &sizes = step.sizes;
+  step.hasPins = !request.ignoresModelShardings &&
+                 llvm::any_of(model->report.shardings,
+                              [&](const NodeSharding &sharding) { return sharding.numDevices == devices; });
   if (request.globalBatch) {
     sizes.batch = *request.globalBatch;
   } else {
@@ -34,7 +40,7 @@ llvm::Expected<StepSizes> sizesOfStep(const PlanRequest &request) {
     sizes.layers = numLayers(*graph);
     sizes.stages = mostStages(*graph);
   }
-  return sizes;
+  return step;
 }
 
 llvm::Error checkStepOf(const PlanRequest &request) {

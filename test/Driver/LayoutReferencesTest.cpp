@@ -52,18 +52,31 @@ struct Trial {
 /// Plans beside layouts all of which can be.
 struct CostedTrial {
   bool fits = true;
+  double secondsOfLayout = 0, secondsOfSearch = 0; ///< of work
   llvm::Expected<Plan> run(const PlanRequest &request);
 
-  int64_t experts = 0; ///< layouts that were costed and that the request does not name
-  int64_t named = 0;
+  /// A reading of the clock, and a time limit from there.
+  struct Asked {
+    double begin = 0, limit = 0;
+  };
+  int64_t experts = 0;      ///< layouts that were costed and that the request does not name
+  int64_t behindSearch = 0; ///< of them, those that were costed after the search
+  std::vector<Asked> named; ///< layouts that were costed and that the request names
+  std::optional<Asked> plan;
+  bool hasSearched = false;
 };
 
 llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
   const PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
-  auto figures = [&](const PlanRequest &, const ParallelDegrees &, std::optional<double>,
+  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &, std::optional<double>,
                      const std::shared_ptr<WorkClock> &clock) -> llvm::Expected<LayoutFigures> {
-    const bool isNamed = clock == control.clock; // others are counted beside it
-    ++(isNamed ? named : experts);
+    if (clock == control.clock) { // others are counted beside it
+      named.push_back({clock->seconds(), asked.timeLimitSeconds});
+    } else {
+      ++experts;
+      behindSearch += hasSearched;
+    }
+    clock->spend(1e9 * secondsOfLayout);
     LayoutFigures own;
     own.stepSeconds = 1;
     own.memory[MemoryCategory::Activations] = fits ? 50 : 200;
@@ -71,14 +84,17 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     return own;
   };
   auto countStep = [](const PlanRequest &, const ParallelDegrees &, WorkClock &) {};
-  auto planOf = [&](const PlanRequest &own, const ParallelDegrees &) -> llvm::Expected<Plan> {
-    Plan plan;
-    plan.request = own;
-    plan.stepSeconds = 1;
-    plan.memoryLimitBytes = 100;
-    return plan;
+  auto planOf = [&](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
+    plan = {control.clock->seconds(), asked.timeLimitSeconds};
+    Plan own;
+    own.request = asked;
+    own.stepSeconds = 1;
+    own.memoryLimitBytes = 100;
+    return own;
   };
   auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
+    hasSearched = true;
+    control.clock->spend(1e9 * secondsOfSearch);
     return noPlanError("nothing was found");
   };
   return planBesideLayouts(request, search, {figures, countStep, planOf}, control);
@@ -133,7 +149,7 @@ TEST_CASE("No layout of experts is the plan of a model whose shardings pin its o
   CHECK_THAT(messageOf(pinned.run(request)),
              Contains(" fits, with 50 B on each device, but the model's own shardings"));
   CHECK(pinned.experts == 0);
-  CHECK(pinned.named > 0);
+  CHECK(!pinned.named.empty());
   request.ignoresModelShardings = true;
   valueOf(unpinned.run(request));
   CHECK(unpinned.experts > 0);
@@ -152,4 +168,38 @@ TEST_CASE("A layout that fits beside pins or without a choice is told with the r
   request.parallel = ParallelMode::Auto;
   request.pins.push_back(valueOf(parsePin("c_fc/Gemm: n=2", "--pin")));
   CHECK_THAT(messageOf(CostedTrial().run(request)), EndsWith(fits + "the pins do not allow it"));
+}
+
+TEST_CASE("Named layouts and the plan of the best have the time that is left, but a fair share of all of it") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.timeLimitSeconds = 60;
+  for (const char *text : {"dp=2,tp=2,pp=2,mb=1", "dp=4,pp=2,mb=1", "tp=4,pp=2,mb=1", "tp=4,pp=2,mb=2"})
+    request.layouts.push_back(layoutOf(text));
+  CostedTrial trial;
+  trial.secondsOfLayout = 10;
+  const Plan plan = valueOf(trial.run(request));
+  CHECK(plan.request.timeLimitSeconds == 60);
+  REQUIRE(trial.named.size() == 4);
+  auto left = [](const CostedTrial::Asked &own, double least) { return Approx(std::max(least, 60 - own.begin)); };
+  for (const CostedTrial::Asked &own : trial.named) {
+    CHECK(own.begin > 0); // layouts of experts are costed before
+    CHECK(own.limit == left(own, 15));
+  }
+  CHECK(trial.named.back().limit == 15);
+  REQUIRE(trial.plan);
+  CHECK(trial.plan->limit == left(*trial.plan, 30));
+}
+
+TEST_CASE("Where nothing fits, layouts of other workers have the time that is left, or a tenth of all of it") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.timeLimitSeconds = 60;
+  CostedTrial brief, whole;
+  brief.fits = whole.fits = false;
+  brief.secondsOfLayout = whole.secondsOfLayout = 10; // of which 6 are counted
+  whole.secondsOfSearch = 60;
+  CHECK(messageOf(brief.run(request)) == "nothing was found");
+  CHECK(messageOf(whole.run(request)) == "nothing was found");
+  CHECK(whole.behindSearch >= 1);
+  CHECK(whole.behindSearch <= 2);
+  CHECK(brief.behindSearch > 2);
 }

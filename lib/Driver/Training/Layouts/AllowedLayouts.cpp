@@ -5,9 +5,15 @@
 #include "apc/Planning/ExpertLayouts.h"
 #include "apc/Support/Error.h"
 
+#include <algorithm>
+
 namespace apc {
 
 double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.5 : 0.1; }
+
+double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare) {
+  return std::max(leastShare * request.timeLimitSeconds, request.timeLimitSeconds - begun.seconds());
+}
 
 std::string refusalOfAll(const PlanRequest &request, bool hasPins) {
   if (request.parallel != ParallelMode::Auto)

@@ -3,12 +3,16 @@
 
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/PlanRequest.h"
+#include "apc/Support/WorkClock.h"
 
 namespace apc {
 
 /// The share of the time limit that layouts have: more for pipelines, whose layouts are improved, because searches of
 /// stages have no better beginning.
 double shareOfLayouts(const PlanRequest &request);
+
+/// The seconds of a request that are left since \p begun was made, but no fewer than so large a share of all of them.
+double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare);
 
 /// Why no layout may be the plan of a request: pins, which layouts do not know. Empty where layouts may be. \p hasPins:
 /// the model's own shardings pin ops.

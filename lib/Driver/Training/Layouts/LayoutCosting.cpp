@@ -39,8 +39,9 @@ void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   known.references.push_back(std::move(reference));
 }
 
-llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout, const std::shared_ptr<WorkClock> &clock) {
-  const LayoutAnswer named = answer({layout, std::nullopt, open.timeLimitSeconds}, clock);
+llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout, double seconds,
+                                    const std::shared_ptr<WorkClock> &clock) {
+  const LayoutAnswer named = answer({layout, std::nullopt, seconds}, clock);
   if (named.figures) {
     add({layout, *named.figures});
     evaluate.countStep(open, layout, *clock);
@@ -52,9 +53,10 @@ llvm::Error LayoutCosting::addNamed(const ParallelDegrees &layout, const std::sh
   return llvm::Error::success();
 }
 
-llvm::Expected<LayoutReferences> LayoutCosting::take() {
+llvm::Expected<LayoutReferences> LayoutCosting::take(double seconds) {
   if (!best)
     return std::move(known);
+  open.timeLimitSeconds = seconds;
   llvm::Expected<Plan> plan = evaluate.plan(open, best->layout);
   if (plan) {
     known.best = std::move(*plan);

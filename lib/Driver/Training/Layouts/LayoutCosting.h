@@ -22,12 +22,14 @@ public:
   llvm::Expected<std::optional<LayoutFigures>> take(const LayoutAnswer &answer);
   /// A layout among the references.
   void add(const EvaluatedLayout &evaluated);
-  /// A layout that the request names, among the references even where it cannot be. Errors: internal ones.
-  llvm::Error addNamed(const ParallelDegrees &layout, const std::shared_ptr<WorkClock> &clock);
+  /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
+  /// internal ones.
+  llvm::Error addNamed(const ParallelDegrees &layout, double seconds, const std::shared_ptr<WorkClock> &clock);
   /// Not all layouts were costed.
   void cutShort() { known.isCutShort = true; }
-  /// All that were added, with the plan of the fastest that fits and that the request allows. Errors: internal ones.
-  llvm::Expected<LayoutReferences> take();
+  /// All that were added, with the plan of the fastest that fits and that the request allows, made in so many seconds.
+  /// Errors: internal ones.
+  llvm::Expected<LayoutReferences> take(double seconds);
 
 private:
   const PlanRequest &request;

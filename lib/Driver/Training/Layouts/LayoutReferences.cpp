@@ -41,10 +41,12 @@ bool needsOwnGraph(const ParallelDegrees &layout) {
 }
 
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
-                                             EvaluateRequested evaluate, const PlanningControl &control) {
-  const double seconds = shareOfLayouts(request) * request.timeLimitSeconds;
+                                             EvaluateRequested evaluate, const PlanningControl &control,
+                                             const Stopwatch &begun) {
+  constexpr double leastOfExperts = 0.1, leastOfNamed = 0.25, leastOfBest = 0.5; // of the time limit
+  const double seconds =
+      std::min(shareOfLayouts(request) * request.timeLimitSeconds, secondsLeft(request, begun, leastOfExperts));
   const Stopwatch watch(*control.clock);
-  auto secondsLeft = [&] { return seconds - watch.seconds(); };
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
@@ -65,7 +67,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   LayoutsAhead ahead(target->cluster.pool, step->sizes, mayTry, {answer, countStep}, control);
   auto tryLayout = [&](const ParallelDegrees &layout,
                        std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
-    const double left = secondsLeft();
+    const double left = seconds - watch.seconds();
     if (left <= 0 || (control.stop && control.stop->load())) {
       costing.cutShort();
       return std::nullopt;
@@ -82,9 +84,9 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
       costing.add(evaluated);
   }
   for (const ParallelDegrees &layout : llvm::make_filter_range(request.layouts, needsOwnGraph))
-    if (llvm::Error error = costing.addNamed(layout, control.clock))
+    if (llvm::Error error = costing.addNamed(layout, secondsLeft(request, begun, leastOfNamed), control.clock))
       return std::move(error);
-  return costing.take();
+  return costing.take(secondsLeft(request, begun, leastOfBest));
 }
 
 } // namespace apc

@@ -52,11 +52,13 @@ llvm::Error checkStepOf(const PlanRequest &request);
 enum class ExpertWorkers { Asked, Any };
 
 /// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
-/// that need a graph of their own. Of experts none where the request or the model has pins. Errors: those of
-/// `readTarget`; internal ones of \p evaluate, which plans the fastest layout alone; those of `checkStepOf` where a
-/// layout cannot be costed.
+/// that need a graph of their own. The time of all goes by \p begun, made when planning began; where little is left of
+/// the request's, each named layout has a quarter of it and the plan of the fastest a half. Of experts none where the
+/// request or the model has pins. Errors: those of `readTarget`; internal ones of \p evaluate, which plans the fastest
+/// layout alone; those of `checkStepOf` where a layout cannot be costed.
 llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
-                                             EvaluateRequested evaluate, const PlanningControl &control);
+                                             EvaluateRequested evaluate, const PlanningControl &control,
+                                             const Stopwatch &begun);
 
 /// The plan of a request. \p known: the fastest layout, with its plan; none where no layout fits.
 using SearchBeside = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const LayoutReferences &known)>;

@@ -68,9 +68,9 @@ static bool isNoPlan(llvm::Expected<Plan> &found) {
 }
 
 /// At least half of the limit, in tenths of a second as notes print it.
-static double secondsOfSearch(double limit, double spent) {
+static double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
   constexpr double least = 0.5, digits = 10;
-  double left = std::max(least * limit, limit - spent);
+  double left = secondsLeft(request, begun, least);
   return left > 1 ? std::floor(left * digits) / digits : left;
 }
 
@@ -95,19 +95,19 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
 
 llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside search, EvaluateRequested evaluate,
                                        const PlanningControl &control) {
-  const Stopwatch watch(*control.clock);
+  const Stopwatch begun(*control.clock);
   const WorkClock wall = WorkClock::ofWall();
   if (control.report)
     control.report("costing layouts");
-  llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control);
+  llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control, begun);
   if (!layouts)
     return layouts.takeError();
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
-  own.timeLimitSeconds = secondsOfSearch(request.timeLimitSeconds, watch.seconds());
+  own.timeLimitSeconds = secondsOfSearch(request, begun);
   llvm::Expected<Plan> found = search(own, *layouts);
   if (isNoPlan(found) && !layouts->best && request.pipeline.count)
-    layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control);
+    layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control, begun);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request);

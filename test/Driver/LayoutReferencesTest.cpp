@@ -53,6 +53,7 @@ struct Trial {
 struct CostedTrial {
   bool fits = true;
   double secondsOfLayout = 0, secondsOfSearch = 0; ///< of work
+  std::optional<Plan> searched;                    ///< what the search finds
   llvm::Expected<Plan> run(const PlanRequest &request);
 
   /// A reading of the clock, and a time limit from there.
@@ -95,7 +96,7 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
   auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
     hasSearched = true;
     control.clock->spend(1e9 * secondsOfSearch);
-    return noPlanError("nothing was found");
+    return searched ? llvm::Expected<Plan>(*searched) : noPlanError("nothing was found");
   };
   return planBesideLayouts(request, search, {figures, countStep, planOf}, control);
 }
@@ -202,4 +203,27 @@ TEST_CASE("Where nothing fits, layouts of other workers have the time that is le
   CHECK(whole.behindSearch >= 1);
   CHECK(whole.behindSearch <= 2);
   CHECK(brief.behindSearch > 2);
+}
+
+TEST_CASE("A layout in place of a slower plan is one more point that was tried, beside those of the search") {
+  CostedTrial trial;
+  trial.searched.emplace();
+  trial.searched->stepSeconds = 10;
+  trial.searched->memoryLimitBytes = 100;
+  trial.searched->training.emplace().microBatches = 8;
+  auto planned = [&] { return valueOf(trial.run(tinyTraining("cross-entropy:logits"))); };
+  Plan plan = planned(); // the search had one point, its own
+  CHECK(plan.stepSeconds == 1);
+  CHECK(plan.numTried == 2);
+  REQUIRE(plan.tried.size() == 2);
+  CHECK(plan.tried.front().stepSeconds == 1.0);
+  CHECK(plan.tried.back().stepSeconds == 10.0);
+  TriedPoint point = triedPointOf(*trial.searched);
+  for (; trial.searched->tried.size() < mostTried; ++point.microBatches)
+    trial.searched->tried.push_back(point);
+  trial.searched->numTried = 70;
+  plan = planned();
+  CHECK(plan.numTried == 71);
+  CHECK(plan.tried.size() == mostTried);
+  CHECK(plan.tried.front().stepSeconds == 1.0);
 }

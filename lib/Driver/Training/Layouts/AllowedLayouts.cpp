@@ -6,6 +6,7 @@
 #include "apc/Support/Error.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace apc {
 
@@ -13,6 +14,12 @@ double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn
 
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare) {
   return std::max(leastShare * request.timeLimitSeconds, request.timeLimitSeconds - begun.seconds());
+}
+
+double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
+  constexpr double least = 0.5, digits = 10;
+  double left = secondsLeft(request, begun, least);
+  return left > 1 ? std::floor(left * digits) / digits : left;
 }
 
 std::string refusalOfAll(const PlanRequest &request, bool hasPins) {

@@ -13,6 +13,8 @@ double shareOfLayouts(const PlanRequest &request);
 
 /// The seconds of a request that are left since \p begun was made, but no fewer than so large a share of all of them.
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare);
+/// Those of the search beside layouts: at least half of the limit, in tenths of a second as notes print it.
+double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun);
 
 /// Why no layout may be the plan of a request: pins, which layouts do not know. Empty where layouts may be. \p hasPins:
 /// the model's own shardings pin ops.

@@ -1,4 +1,5 @@
 // The plan that a search found, or the layout that is better.
+#include "../TrainingPoints.h"
 #include "AllowedLayouts.h"
 #include "LayoutReferences.h"
 
@@ -15,8 +16,10 @@ namespace apc {
 /// The layout in place of the plan of the search, which is slower.
 static Plan inPlaceOf(const Plan &searched, Plan layout) {
   layout.references = searched.references;
-  layout.tried = bestTried(withTried(searched.tried, triedPointOf(layout)));
-  layout.numTried = searched.numTried + (layout.tried.size() > searched.tried.size() ? 1 : 0);
+  const std::vector<TriedPoint> before = triedOf(searched);
+  std::vector<TriedPoint> tried = withTried(before, triedPointOf(layout));
+  layout.numTried = std::max<int64_t>(searched.numTried, before.size()) + (tried.size() > before.size() ? 1 : 0);
+  layout.tried = bestTried(std::move(tried));
   if (llvm::is_contained(searched.notes, stoppedNote()))
     layout.notes.push_back(stoppedNote());
   layout.lowerBoundSeconds = std::min(searched.lowerBoundSeconds, layout.stepSeconds);
@@ -65,13 +68,6 @@ static bool isNoPlan(llvm::Expected<Plan> &found) {
   });
   found = std::move(error);
   return isSo;
-}
-
-/// At least half of the limit, in tenths of a second as notes print it.
-static double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
-  constexpr double least = 0.5, digits = 10;
-  double left = secondsLeft(request, begun, least);
-  return left > 1 ? std::floor(left * digits) / digits : left;
 }
 
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,

@@ -126,6 +126,15 @@ TEST_CASE("Fewer micro-batches than a known layout has are tried, too") {
   CHECK(run.seconds == 5.0);
 }
 
+TEST_CASE("Micro-batches between those of a known layout and the usual beginning are tried, too") {
+  ParallelDegrees layout{1, 8};
+  layout.pipeline = 4;
+  layout.microBatch = 1; // of 64 samples: 64 of them, where trials begin with 32 otherwise
+  Run run = tryAll({4}, {{"4x64", 8}, {"4x32", 6}, {"4x16", 7}}, /*refused=*/0, layout);
+  CHECK(run.points == Texts{"4x64", "4x32", "4x16"});
+  CHECK(run.seconds == 6.0);
+}
+
 TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {
   const SecondsOf seconds = {{"2x32", 5}};
   CHECK(tryAll({2, 4}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/0).points == Texts{"2x16", "2x32"});

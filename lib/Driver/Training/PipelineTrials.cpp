@@ -87,6 +87,8 @@ llvm::Error PipelineTrials::begin(int64_t workers, double end) {
   if (std::optional<PlanRequest> point = pointOfLayout(points.control.knownLayout, *all, policies.front()))
     if (auto isBetter = tryPoint(*point, end); !isBetter)
       return isBetter.takeError();
+  if (bestHere)
+    bestHere->isOfLayout = true;
   if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstToTry(pool, workers, *all)), end))
     return error;
   if (bestHere)
@@ -100,9 +102,10 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
     return all.takeError();
   bestHere = bestOf.at(workers);
   const int64_t best = microBatchesOf(bestHere->point), first = microBatchesOf((*all)[firstToTry(pool, workers, *all)]);
-  std::vector<PlanRequest> fewer, more; // those next to the best first; what lies between it and the first did not fit
+  const int64_t fewest = bestHere->isOfLayout ? best : first; // those between the first and the best did not fit
+  std::vector<PlanRequest> fewer, more;                       // those next to the best first
   for (const PlanRequest &point : *all) {
-    if (microBatchesOf(point) < std::min(first, best))
+    if (microBatchesOf(point) < fewest)
       fewer.push_back(point);
     if (microBatchesOf(point) > best)
       more.push_back(point);

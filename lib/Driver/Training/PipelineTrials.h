@@ -37,6 +37,7 @@ private:
     PlanRank rank;
     PlanRequest point;
     bool isByMemory; ///< more memory might make it faster
+    bool isOfLayout = false;
   };
 
   /// All micro-batches of so many workers, the fewest first.

@@ -14,6 +14,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 using SecondsOf = std::map<std::string, double>; ///< by point
+using BytesOf = std::map<std::string, int64_t>;  ///< by point; 0 for all others
 
 PlanRequest stepOf(int64_t globalBatch) {
   PlanRequest request;
@@ -44,7 +45,8 @@ struct Run {
 
 /// With points that take as long as \p known says; others do not fit. Workers that \p refuses has are refused.
 Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
-           const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60) {
+           const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60,
+           const BytesOf &bytes = {}) {
   PlanRequest request = stepOf(64);
   request.timeLimitSeconds = seconds;
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
@@ -61,6 +63,8 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
     Plan plan;
     plan.request = own;
     plan.stepSeconds = found->second;
+    if (auto own = bytes.find(run.points.back()); own != bytes.end())
+      plan.memory[MemoryCategory::Activations] = own->second;
     return plan;
   };
   const PlanningControl control =
@@ -133,6 +137,14 @@ TEST_CASE("Micro-batches between those of a known layout and the usual beginning
   Run run = tryAll({4}, {{"4x64", 8}, {"4x32", 6}, {"4x16", 7}}, /*refused=*/0, layout);
   CHECK(run.points == Texts{"4x64", "4x32", "4x16"});
   CHECK(run.seconds == 6.0);
+}
+
+TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by their bytes") {
+  // Neighbours are as fast as each other, the first and the last are not.
+  const SecondsOf seconds = {{"8x64", 10}, {"4x32", 10 * (1 + 0.8e-12)}, {"2x16", 10 * (1 + 1.6e-12)}};
+  const BytesOf bytes = {{"8x64", 30}, {"4x32", 20}, {"2x16", 10}};
+  Run run = tryAll({2, 4, 8}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, bytes);
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x64", "8x32"});
 }
 
 TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {

@@ -44,11 +44,19 @@ llvm::Error beginAll(const PlanRequest &request, llvm::ArrayRef<int64_t> workers
 } // namespace
 
 std::vector<int64_t> PipelineTrials::begun() const {
-  std::vector<int64_t> workers;
-  for (const auto &[count, best] : bestOf)
+  std::vector<int64_t> workers, ordered;
+  std::vector<PlanRank> ranks;
+  for (const auto &[count, best] : bestOf) {
     workers.push_back(count);
-  llvm::stable_sort(workers, [&](int64_t a, int64_t b) { return isBetter(bestOf.at(a).rank, bestOf.at(b).rank); });
-  return workers;
+    ranks.push_back(best.rank);
+  }
+  while (!ranks.empty()) { // `isBetter` is no order to sort by: equal seconds may add up to unequal ones
+    const auto best = static_cast<std::ptrdiff_t>(apc::bestOf(ranks));
+    ordered.push_back(workers[best]);
+    workers.erase(workers.begin() + best);
+    ranks.erase(ranks.begin() + best);
+  }
+  return ordered;
 }
 
 /// Those nearest to the workers of a layout first.

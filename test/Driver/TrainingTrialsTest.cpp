@@ -193,3 +193,25 @@ TEST_CASE("the fastest three of the points that memory slows down are planned to
   // The bounds of first answers are half of their seconds; those of the three have risen.
   CHECK(trials.leastBound() == 6.5);
 }
+
+TEST_CASE("points that are planned to the end share all the time that is left, however few they are") {
+  std::vector<double> limits;
+  auto quick = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    Plan plan = answer(own, 10 + static_cast<double>(*own.microBatch), 900);
+    plan.isByMemory = true;
+    return plan;
+  };
+  auto whole = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    limits.push_back(own.timeLimitSeconds);
+    return answer(own, 9, 900);
+  };
+  PlanRequest request = stepOf(2);
+  request.timeLimitSeconds = 60;
+  const PlanningControl control = PlanningControl().within(60);
+  auto least = leastBy(whole);
+  TrainingTrials trials(request, {whole, quick, least, addsAlways}, control);
+  CHECK(valueOf(trials.tryOne(stepOf(2), 1)).has_value());
+  CHECK(valueOf(trials.tryOne(stepOf(1), 1)).has_value());
+  REQUIRE(!trials.finish());
+  CHECK(limits == std::vector<double>{30, 60}); // the clock stands still
+}

@@ -86,9 +86,10 @@ llvm::Error TrainingTrials::finish() {
   constexpr size_t most = 3; // points that are worth a longer search
   keptSeconds = 0;
   llvm::stable_sort(unfinished, [](const auto &a, const auto &b) { return a.first < b.first; });
-  unfinished.resize(std::min(unfinished.size(), most));
+  const size_t count = std::min(unfinished.size(), most);
+  unfinished.resize(count);
   for (auto [index, point] : llvm::enumerate(std::exchange(unfinished, {}))) {
-    double share = secondsLeft() / static_cast<double>(most - index);
+    double share = secondsLeft() / static_cast<double>(count - index);
     if (share <= 0)
       break;
     if (auto found = tryOne(point.second, share, plan.whole); !found)

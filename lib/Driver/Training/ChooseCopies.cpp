@@ -40,11 +40,13 @@ PlanRequest withTwoCopies(const Plan &whole, const PlanRequest &request, double 
   return own;
 }
 
-/// The better of two plans, with what was tried for both and the bound of both.
-Plan withCopies(Plan whole, const PlanRequest &request, llvm::Expected<Plan> copied) {
+/// The better of two plans, with what was tried for both and the bound of both. Errors: internal ones of \p copied.
+llvm::Expected<Plan> withCopies(Plan whole, const PlanRequest &request, llvm::Expected<Plan> copied) {
   std::vector<TriedPoint> tried = triedOf(whole);
   if (!copied) {
-    std::string message = takeMessage(copied.takeError()).second;
+    auto [fault, message] = takeMessage(copied.takeError());
+    if (fault == Fault::Internal)
+      return llvm::make_error<PlannerError>(fault, message);
     whole.tried = withTried(std::move(tried), failedPointOf(withTwoCopies(whole, request, 0),
                                                             whole.training->microBatches, std::move(message)));
     return whole;
@@ -54,6 +56,10 @@ Plan withCopies(Plan whole, const PlanRequest &request, llvm::Expected<Plan> cop
   bool isBetter = apc::isBetter(rankOf(*copied), rankOf(whole));
   Plan best = boundByAll(std::move(isBetter ? *copied : whole), bound);
   best.tried = std::move(tried);
+  if (isBetter) { // the copies had the schedule that was found without them
+    best.request.schedule = request.schedule;
+    best.request.chunks = request.chunks;
+  }
   best.request.timeLimitSeconds = request.timeLimitSeconds;
   return best;
 }

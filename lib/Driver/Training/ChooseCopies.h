@@ -6,7 +6,8 @@
 namespace apc {
 
 /// The better of the best plan without copies and of one with two copies of its micro-batches, whose other numbers are
-/// the same, with all points that were tried. Errors: those of planning without copies, which takes the least memory.
+/// the same, with all points that were tried. Errors: those of planning without copies, which takes the least memory;
+/// internal ones of both.
 llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner &points);
 
 } // namespace apc

@@ -2,7 +2,6 @@
 #include "NextBest.h"
 
 #include "apc/Plan/ParallelDegrees.h"
-#include "apc/Support/Error.h"
 #include "apc/Support/TextTable.h"
 #include "apc/Support/Units.h"
 

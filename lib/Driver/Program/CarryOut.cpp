@@ -5,7 +5,6 @@
 #include "apc/Driver/StagedProgram.h"
 #include "apc/Partition/Partition.h"
 #include "apc/Partition/VerifyStageOps.h"
-#include "apc/Support/Error.h"
 
 namespace apc {
 

@@ -10,8 +10,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <chrono>
-
 namespace apc {
 
 namespace {

@@ -4,9 +4,6 @@
 #include "../TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
-#include "apc/Support/Error.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 

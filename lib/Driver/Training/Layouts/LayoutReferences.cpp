@@ -4,9 +4,6 @@
 #include "AllowedLayouts.h"
 #include "LayoutCosting.h"
 
-#include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {

@@ -163,6 +163,28 @@ TEST_CASE("The least of both passes leaves out the update") {
   CHECK(numMore > 5);
 }
 
+TEST_CASE("Of more than fifty layers of which no two are alike the first is searched") {
+  constexpr int64_t numLayers = 56;
+  GraphMaker maker;
+  ValueId x = maker.source("x", {1, 256}, ValueRole::Input);
+  for (int64_t layer = 0; layer < numLayers; ++layer) { // between two products every device has all columns
+    const std::string name = std::to_string(layer);
+    ValueId up = maker.source("up" + name, {256 + 4 * layer, 1024}, ValueRole::Parameter);
+    ValueId down = maker.source("down" + name, {1024, 260 + 4 * layer}, ValueRole::Parameter);
+    x = maker.matmul("second" + name, maker.alongRows("rows" + name, maker.matmul("first" + name, x, up)), down);
+  }
+  maker.sink(x);
+  PlanRequest request = requestOf({});
+  request.mode = StepMode::Infer;
+  const PlanningTask task = llvm::cantFail(makeTask(maker.graph, request, llvm::cantFail(readTarget(request)), {}, {}));
+  const std::vector<LayerMinima> ofOps = llvm::cantFail(fastestLayers(task, 1, 0)).layers;
+  const std::vector<LayerMinima> searched = llvm::cantFail(fastestLayers(task, 1, 10)).layers;
+  REQUIRE(ofOps.size() == numLayers);
+  REQUIRE(searched.size() == numLayers);
+  CHECK(searched.front().step > ofOps.front().step * (1 + rounding)); // the columns are gathered
+  CHECK(searched.back().step == ofOps.back().step);
+}
+
 TEST_CASE("Layers that share a parameter count both passes where it is not trained") {
   std::mt19937_64 random(31);
   const PlanRequest request = requestOf({false, 0, 4});

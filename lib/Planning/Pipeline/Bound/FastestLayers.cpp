@@ -145,7 +145,7 @@ public:
 private:
   double secondsLeft() const { return end - whole.control.clock->seconds(); }
 
-  /// The kinds to search, the most frequent first: they count most.
+  /// The kinds to search, the most frequent first: they count most. That kind is always among them.
   std::vector<unsigned> kindsInOrder() const {
     std::vector<unsigned> counts(step.stages.size()), kinds;
     for (unsigned layer = 0; layer < counts.size(); ++layer)
@@ -155,9 +155,10 @@ private:
     auto sizeOf = [&](unsigned kind) { return step.stages[kind].graph.ops.size(); };
     const size_t usual = sizeOf(kinds.front());
     constexpr size_t many = 50;
-    llvm::erase_if(kinds, [&](unsigned kind) { // takes as long as the search of the usual kind
+    auto takesTooLong = [&](unsigned kind) { // as long as the search of the usual kind, for few layers
       return counts[kind] * many < counts.size() && 2 * sizeOf(kind) > usual;
-    });
+    };
+    kinds.erase(std::remove_if(kinds.begin() + 1, kinds.end(), takesTooLong), kinds.end());
     return kinds;
   }
 

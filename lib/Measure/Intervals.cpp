@@ -63,8 +63,8 @@ size_t numSources(llvm::ArrayRef<Residual> residuals, llvm::function_ref<bool(co
 } // namespace
 
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
-                                             llvm::StringRef leftOut) {
-  auto isOther = [&](const Residual &each) { return each.source != leftOut; };
+                                             std::optional<llvm::StringRef> leftOut) {
+  auto isOther = [&](const Residual &each) { return !leftOut || each.source != *leftOut; };
   auto isOfKind = [&](const Residual &each) { return isOther(each) && each.kind == kind; };
   bool hasKind = numSources(residuals, isOfKind) >= leastSources;
   std::vector<double> distances;
@@ -81,7 +81,7 @@ std::vector<KindInterval> intervalsByKind(llvm::ArrayRef<Residual> residuals) {
   std::map<std::string, ErrorInterval> byKind;
   for (const Residual &residual : residuals)
     if (auto [entry, isNew] = byKind.try_emplace(residual.kind); isNew)
-      entry->second = *intervalWithout(residuals, residual.kind, /*leftOut=*/"");
+      entry->second = *intervalWithout(residuals, residual.kind, /*leftOut=*/std::nullopt);
   std::vector<KindInterval> intervals;
   for (const auto &[kind, interval] : byKind)
     intervals.push_back({kind, interval});

@@ -76,5 +76,18 @@ TEST_CASE("a kind of layout has an interval from all sources") {
   CHECK(intervals[0].interval.high == 3.0);
   CHECK(intervals[0].interval.low == Approx(1 / 3.0));
   CHECK(intervals[1].kind == "stages"); // of one source: that of all rows
-  CHECK(intervals[1].interval.high == intervalWithout(residuals(), "none of them", "")->high);
+  CHECK(intervals[1].interval.high == intervalWithout(residuals(), "none of them", std::nullopt)->high);
+}
+
+TEST_CASE("rows that name no source count for the intervals of kinds") {
+  std::vector<KindInterval> unnamed = intervalsByKind({{"", "data", 2.0}, {"", "data", 1.0}});
+  REQUIRE(unnamed.size() == 1);
+  CHECK(unnamed[0].interval.high == 2.0);
+  std::vector<Residual> partly = residuals();
+  partly.push_back({"", "data", 5.0});
+  // Rank (9 + 1) * 0.8 of nine rows is the last but one.
+  CHECK(intervalsByKind(partly)[0].interval.high == 3.0);
+  partly.push_back({"", "data", 4.0});
+  // Rank (10 + 1) * 0.8, rounded up, of ten rows is the last but one.
+  CHECK(intervalsByKind(partly)[0].interval.high == 4.0);
 }

@@ -31,13 +31,14 @@ constexpr size_t leastSources = 4;
 
 /// The interval {1 / r, r} where r is the distance, of measured from predicted seconds as the greater by the less, that
 /// `nominalCoverage` of the rows of \p kind from other sources than \p leftOut keep to. Where fewer than `leastSources`
-/// other sources have the kind, rows of all kinds stand for it. None where there is no other source.
+/// other sources have the kind, rows of all kinds stand for it. Without \p leftOut all rows count, also those that name
+/// no source, which together make one. None where there is no other source.
 ///
 /// Split conformal prediction (Vovk, Gammerman, Shafer 2005, Algorithmic Learning in a Random World, section 4.1): of n
 /// rows the distance of rank (n + 1) * `nominalCoverage`. The distance has no sign, for the sign is what rows of a
 /// source share: tails of signed errors would take that of few sources for that of all.
 std::optional<ErrorInterval> intervalWithout(llvm::ArrayRef<Residual> residuals, llvm::StringRef kind,
-                                             llvm::StringRef leftOut);
+                                             std::optional<llvm::StringRef> leftOut);
 
 /// The interval of a kind from all sources, for rows of none of them.
 struct KindInterval {

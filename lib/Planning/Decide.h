@@ -39,7 +39,8 @@ struct DevicesDecision {
 };
 
 /// `decide` on the devices of the task or, where they do not fill their groups and nothing is pinned, on one of the
-/// pools `fewer` when that is faster; a note says what the other would take.
+/// pools `fewer` when that is faster; a note says what the other would take. The bound is that of all of them, also of
+/// those that there was no time to try. Errors: those of `decide`; internal ones on any of the pools.
 llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Pool> fewer);
 
 /// Nothing fits: an irreducible set of causes, changes that would help, and what each reference lacks.

@@ -2,10 +2,11 @@
 #include "Decide.h"
 #include "Meshes/Meshes.h"
 
+#include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace apc {
 
@@ -14,14 +15,43 @@ namespace {
 /// The searches on fewer devices are worth their time only where the user fixed nothing.
 bool mayLeaveOut(const PlanningTask &task) { return task.request.parallel == ParallelMode::Auto && task.pins.empty(); }
 
+/// Devices on which nothing was found before the time was over: a step takes so many seconds there at the least.
+struct UntriedDevices {
+  int64_t count = 0;
+  double leastSeconds = 0;
+};
+
+/// Decisions on all devices, where something fits there, and on fewer; and the numbers of devices that were left out.
+struct Attempts {
+  std::vector<DevicesDecision> found;
+  std::vector<UntriedDevices> untried;
+};
+
 /// The bound on the devices of the decision says nothing about other devices, which may hold something faster.
-void widenBound(const Decision &other, Decision &decision) {
-  decision.unlimitedBoundSeconds = std::min(decision.unlimitedBoundSeconds, other.unlimitedBoundSeconds);
-  if (other.lowerBoundSeconds >= decision.lowerBoundSeconds)
+/// \p unlimitedSeconds: the bound of plans there that may need any memory.
+void widenBound(double seconds, double unlimitedSeconds, Decision &decision) {
+  decision.unlimitedBoundSeconds = std::min(decision.unlimitedBoundSeconds, unlimitedSeconds);
+  if (seconds >= decision.lowerBoundSeconds)
     return;
-  decision.lowerBoundSeconds = other.lowerBoundSeconds;
+  decision.lowerBoundSeconds = seconds;
   decision.gap = std::max(decision.gap, 1 - decision.lowerBoundSeconds / decision.seconds());
   decision.status = PlanStatus::Feasible;
+}
+
+/// The same for devices that were left out, with a note on them.
+void widenByUntried(const PlanningTask &task, llvm::ArrayRef<UntriedDevices> untried, Decision &decision) {
+  std::vector<std::string> counts;
+  for (const UntriedDevices &own : untried) {
+    if (own.leastSeconds >= decision.seconds())
+      continue;
+    widenBound(own.leastSeconds, own.leastSeconds, decision);
+    counts.push_back(std::to_string(own.count));
+  }
+  if (!counts.empty())
+    decision.notes.push_back(
+        llvm::formatv("{0} before plans on {1} of the devices were looked for, which may be faster",
+                      task.isStopped() ? "stopped" : task.timeLimitText() + " was over", llvm::join(counts, ", "))
+            .str());
 }
 
 std::string leftOutNote(int64_t used, int64_t devices, std::optional<double> secondsOnAll) {
@@ -36,7 +66,7 @@ PlanRank rankOfAttempt(const DevicesDecision &attempt) {
   return rank;
 }
 
-/// The best of `attempts`, with notes on the others.
+/// The best of `attempts`, with notes on the others; \p devices: all that there are.
 DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devices) {
   std::vector<PlanRank> ranks;
   llvm::transform(attempts, std::back_inserter(ranks), rankOfAttempt);
@@ -51,7 +81,7 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
   for (auto [index, other] : llvm::enumerate(attempts)) {
     if (index == best)
       continue;
-    widenBound(other.decision, decision);
+    widenBound(other.decision.lowerBoundSeconds, other.decision.unlimitedBoundSeconds, decision);
     decision.problemSeconds += other.decision.problemSeconds;
     decision.searchSeconds += other.decision.searchSeconds;
     if (areEqualSeconds(ranks[index].seconds, ranks[best].seconds))
@@ -76,42 +106,67 @@ bool isHopeless(const PlanningTask &task) {
   return false;
 }
 
+bool isInternal(const llvm::Error &error) {
+  bool isOurs = false;
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &own) {
+    isOurs = !own.isA<PlannerError>() || static_cast<const PlannerError &>(own).getFault() == Fault::Internal;
+  });
+  return isOurs;
+}
+
+/// Adds what is found on `pool`, fewer devices than those of the task. Errors (internal): those of the search.
+llvm::Error tryFewer(const PlanningTask &task, const Pool &pool, Attempts &attempts) {
+  auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
+  auto leaveOut = [&] {
+    attempts.untried.push_back({pool.numDevices(), leastComputeSeconds(task.graph, pool)});
+    return llvm::Error::success();
+  };
+  if (isOver())
+    return leaveOut();
+  llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
+  if (smaller && !attempts.found.empty() && attempts.found.front().usesAll) {
+    smaller->knownSeconds = attempts.found.front().decision.seconds();
+    if (isHopeless(*smaller))
+      return llvm::Error::success();
+    if (isOver())
+      return leaveOut();
+  }
+  llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
+  if (decision) {
+    attempts.found.push_back({*smaller, std::move(*decision), false});
+    return llvm::Error::success();
+  }
+  llvm::Error failure = decision.takeError();
+  if (isInternal(failure))
+    return failure;
+  llvm::consumeError(std::move(failure));
+  return isOver() ? leaveOut() : llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::ArrayRef<Pool> fewer) {
   llvm::Expected<Decision> onAll = decide(task);
-  if (fewer.empty() || !mayLeaveOut(task)) {
-    if (!onAll)
-      return onAll.takeError();
-    return DevicesDecision{task, std::move(*onAll)};
-  }
-  std::vector<DevicesDecision> attempts;
-  bool fitsAll = static_cast<bool>(onAll);
-  if (fitsAll)
-    attempts.push_back({task, std::move(*onAll)});
-  auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
-  for (const Pool &pool : fewer) {
-    if (isOver())
-      break;
-    llvm::Expected<PlanningTask> smaller = onPool(task, pool, task.memoryLimitBytes);
-    if (smaller && fitsAll) {
-      smaller->knownSeconds = attempts.front().decision.seconds();
-      if (isHopeless(*smaller))
-        continue;
-      if (isOver())
-        break;
+  llvm::Error failure = onAll ? llvm::Error::success() : onAll.takeError();
+  const bool triesFewer = !fewer.empty() && mayLeaveOut(task);
+  if (failure && (!triesFewer || isInternal(failure)))
+    return std::move(failure);
+  Attempts attempts;
+  if (!failure)
+    attempts.found.push_back({task, std::move(*onAll)});
+  if (!triesFewer)
+    return std::move(attempts.found.front());
+  for (const Pool &pool : fewer)
+    if (llvm::Error error = tryFewer(task, pool, attempts)) {
+      llvm::consumeError(std::move(failure));
+      return std::move(error);
     }
-    llvm::Expected<Decision> decision = smaller ? decide(*smaller) : smaller.takeError();
-    if (decision)
-      attempts.push_back({*smaller, std::move(*decision), false});
-    else
-      llvm::consumeError(decision.takeError());
-  }
-  if (attempts.empty())
-    return onAll.takeError();
-  if (!fitsAll)
-    llvm::consumeError(onAll.takeError());
-  return pickFastest(std::move(attempts), task.pool.numDevices());
+  if (attempts.found.empty())
+    return std::move(failure);
+  llvm::consumeError(std::move(failure));
+  DevicesDecision fastest = pickFastest(std::move(attempts.found), task.pool.numDevices());
+  widenByUntried(task, attempts.untried, fastest.decision);
+  return fastest;
 }
 
 } // namespace apc

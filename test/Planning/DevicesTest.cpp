@@ -1,0 +1,88 @@
+// Plans on fewer devices than there are: what is said where they are not found.
+#include "../../lib/Planning/Decide.h"
+#include "../ValueOf.h"
+#include "GraphMaker.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace apc;
+
+namespace {
+
+/// Two products of one row, between which every device has all columns.
+OpGraph oneRow() {
+  GraphMaker maker;
+  ValueId first = maker.matmul("first", maker.source("x", {1, 4096}, ValueRole::Input),
+                               maker.source("v", {4096, 4096}, ValueRole::Parameter));
+  ValueId w = maker.source("w", {4096, 4096}, ValueRole::Parameter);
+  maker.sink(maker.matmul("second", maker.alongRows("rows", first), w));
+  return maker.graph;
+}
+
+/// Thirteen devices are one in each of thirteen nodes; eight are one node.
+PlanRequest onThirteen() {
+  PlanRequest request;
+  request.mode = StepMode::Infer;
+  request.cluster = "dgx-h100";
+  request.devices = 13;
+  request.search = "dp";
+  request.gapTolerance = 0;
+  return request;
+}
+
+PlanningControl withClock(const PlanRequest &request) {
+  PlanningControl control;
+  control.clock = std::make_shared<WorkClock>(request.timeLimitSeconds);
+  return control;
+}
+
+/// Decisions that `searchOnce` has seen begin; it is a plain function like every search.
+thread_local unsigned numDecisions;
+
+llvm::Expected<SearchResult> searchOnce(const Problem &problem, const SearchOptions &options) {
+  if (numDecisions > 1)
+    return internalError("the search is broken");
+  return searchDp(problem, options);
+}
+
+} // namespace
+
+TEST_CASE("the bound counts devices that there was no time to try") {
+  const OpGraph graph = oneRow();
+  const PlanRequest request = onThirteen();
+  const PlanningTarget target = valueOf(readTarget(request));
+  REQUIRE(!target.fewer.empty());
+  const Decision onAll = valueOf(decide(valueOf(makeTask(graph, request, target, {}, withClock(request)))));
+  REQUIRE(onAll.status == PlanStatus::Optimal);
+
+  PlanningControl control = withClock(request);
+  control.report = [&](llvm::StringRef phase) { // the search on all devices is done
+    if (phase == "costing the references")
+      control.clock->spend(1e9 * request.timeLimitSeconds);
+  };
+  const PlanningTask task = valueOf(makeTask(graph, request, target, {}, control));
+  const DevicesDecision late = valueOf(decideDevices(task, target.fewer));
+  CHECK(late.usesAll);
+  CHECK(late.decision.status == PlanStatus::Feasible);
+  CHECK(late.decision.lowerBoundSeconds < onAll.lowerBoundSeconds);
+  CHECK(late.decision.gap == Approx(1 - late.decision.lowerBoundSeconds / late.decision.seconds()));
+  CHECK_THAT(llvm::join(late.decision.notes, "\n"),
+             Catch::Contains("the time limit of 60 s was over before plans on ") &&
+                 Catch::Contains(" of the devices were looked for, which may be faster"));
+}
+
+TEST_CASE("a search that breaks on fewer devices is no search that finds nothing") {
+  const OpGraph graph = oneRow();
+  const PlanRequest request = onThirteen();
+  PlanningTarget target = valueOf(readTarget(request));
+  target.search.run = searchOnce;
+  PlanningControl control = withClock(request);
+  numDecisions = 0;
+  control.report = [](llvm::StringRef phase) { numDecisions += phase == "searching"; };
+  const PlanningTask task = valueOf(makeTask(graph, request, target, {}, control));
+  llvm::Expected<DevicesDecision> decided = decideDevices(task, target.fewer);
+  REQUIRE(!decided);
+  const auto [fault, message] = takeMessage(decided.takeError());
+  CHECK(fault == Fault::Internal);
+  CHECK_THAT(message, Catch::Contains("the search is broken"));
+}

@@ -19,6 +19,7 @@ llvm::Expected<Plan> planScaled(const PlanningTask &task, const Candidate &kept,
   llvm::Expected<PlanningTask> changed = onPool(task, scaled(task.pool, figure, scale), limit);
   if (!changed)
     return changed.takeError();
+  changed->knownSeconds.reset(); // of the figures as they are
   llvm::Expected<Decision> decision = decide(*changed);
   if (!decision)
     return decision.takeError();

@@ -1,5 +1,5 @@
-// Plans on fewer devices than there are: what is said where they are not found.
-#include "../../lib/Planning/Decide.h"
+// Plans on fewer devices than there are: what is said where they are not found, and how figures are changed.
+#include "../../lib/Planning/DescribePlan.h"
 #include "../ValueOf.h"
 #include "GraphMaker.h"
 
@@ -85,4 +85,32 @@ TEST_CASE("a search that breaks on fewer devices is no search that finds nothing
   const auto [fault, message] = takeMessage(decided.takeError());
   CHECK(fault == Fault::Internal);
   CHECK_THAT(message, Catch::Contains("the search is broken"));
+}
+
+TEST_CASE("with other figures a step may take longer than what was known of a task") {
+  GraphMaker maker;
+  ValueId many = maker.source("many", {512, 4096}, ValueRole::Input);
+  for (const char *name : {"a", "b", "c"}) // cut by rows alone: no tensor parallelism
+    many = maker.alongRows(name, many);
+  maker.sink(many);
+  ValueId single = maker.source("single", {1, 4096}, ValueRole::Input); // no data parallelism
+  maker.sink(maker.matmul("product", single, maker.source("w", {4096, 4096}, ValueRole::Parameter)));
+  PlanRequest request;
+  request.mode = StepMode::Infer;
+  request.cluster = "cpu-local";
+  request.devices = 4;
+  PlanningTask task = valueOf(makeTask(maker.graph, request, valueOf(readTarget(request)), {}, withClock(request)));
+  const Decision decision = valueOf(decide(task));
+  const Plan plan = describePlan(task, decision);
+  const Candidate kept = valueOf(costCandidate(task, decision.candidate.mesh, replicated(maker.graph)));
+  const std::vector<PlanSensitivity> rows = measureSensitivity(task, kept, plan).rows;
+  task.knownSeconds = 0;
+  const std::vector<PlanSensitivity> known = measureSensitivity(task, kept, plan).rows;
+  REQUIRE(rows.size() == 8);
+  REQUIRE(known.size() == rows.size());
+  for (auto [row, same] : llvm::zip_equal(rows, known)) {
+    INFO(row.figure << " " << row.scale);
+    REQUIRE(row.stepSeconds);
+    CHECK(row.stepSeconds == same.stepSeconds);
+  }
 }

@@ -1,6 +1,8 @@
 // Remarks on pins that do nothing here.
 #include "PinNotes.h"
 
+#include "apc/Plan/Plan.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -9,11 +11,8 @@ namespace apc {
 std::vector<std::string> pinNotes(llvm::ArrayRef<Pin> pins, const Pool &pool) {
   std::vector<std::string> notes;
   auto isSingle = [&](const PinnedAxes &axes) {
-    return llvm::any_of(pool.levels, [&](const Level &level) {
-      std::string name = level.name; // blanks part words in pins
-      llvm::replace(name, ' ', '-');
-      return name == axes.level && level.size == 1;
-    });
+    return llvm::any_of(pool.levels,
+                        [&](const Level &level) { return levelWord(level.name) == axes.level && level.size == 1; });
   };
   for (const Pin &pin : pins)
     for (const PinnedFactor &factor : pin.factors)

@@ -1,13 +1,13 @@
 // Binding pins to ops, with messages for those that cannot be.
 #include "PinnedOps.h"
 
+#include "apc/Plan/Plan.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
-#include <map>
 #include <set>
 
 namespace apc {
@@ -83,9 +83,7 @@ std::string possibleWays(const FactorRule &rule, llvm::ArrayRef<Mesh> meshes) {
 llvm::Expected<PinnedOps> PinnedOps::bind(const OpGraph &graph, const Pool &pool, std::vector<Pin> pins) {
   PinnedOps bound;
   for (const Level &level : pool.levels) {
-    // Blanks part words in pins: the level "ring x" is ring-x there.
-    bound.levels.push_back(level.name);
-    llvm::replace(bound.levels.back(), ' ', '-');
+    bound.levels.push_back(levelWord(level.name)); // blanks part words in pins: the level "ring x" is ring-x there
     bound.levelSizes.push_back(level.size);
   }
   bound.pins = std::move(pins);
@@ -218,8 +216,6 @@ std::string PinnedOps::describe(OpId op) const {
   auto texts = llvm::map_range(pinsOf[op.index()], [&](unsigned pin) { return quoted(pins[pin]); });
   return llvm::join(texts, " and ");
 }
-
-std::string PinnedOps::describeAll() const { return llvm::join(llvm::map_range(pins, quoted), ", "); }
 
 /// One op for each rule and set of pins: what holds for it holds for all of them.
 std::vector<OpId> PinnedOps::distinctOps(const OpGraph &graph) const {

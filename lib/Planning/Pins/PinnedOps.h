@@ -26,7 +26,6 @@ public:
   bool allowsAll(llvm::ArrayRef<Strategy> strategies, const Mesh &mesh) const;
   /// The pins on an op, for messages: `pin 'fc: n=8' (--pin)`.
   std::string describe(OpId op) const;
-  std::string describeAll() const;
 
   /// The logical meshes of at most `maxAxes` axes on which every pinned op has a legal strategy; where there are none,
   /// those of one axis more, and so on. Errors (input): an op to which its pins leave no strategy on any mesh; an op

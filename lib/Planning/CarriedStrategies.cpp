@@ -21,10 +21,14 @@ std::vector<llvm::StringRef> numbersIn(llvm::StringRef name) {
   return numbers;
 }
 
-/// True for names of one op in two layers, whose patterns are equal: they differ in one number.
+/// True for names of one op in two layers, whose patterns are equal: they differ in one number. A '*' of a name looks
+/// like a number in its pattern.
 bool areOfTwoLayers(llvm::StringRef a, llvm::StringRef b) {
+  const std::vector<llvm::StringRef> ofA = numbersIn(a), ofB = numbersIn(b);
+  if (ofA.size() != ofB.size())
+    return false;
   unsigned different = 0;
-  for (auto [one, other] : llvm::zip_equal(numbersIn(a), numbersIn(b)))
+  for (auto [one, other] : llvm::zip_equal(ofA, ofB))
     different += one != other;
   return different == 1;
 }

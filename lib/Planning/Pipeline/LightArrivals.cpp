@@ -7,30 +7,16 @@ namespace apc {
 
 namespace {
 
-/// A reader of an arrival: an op and the index of its operand.
-struct Reader {
-  OpId op;
-  unsigned operand;
-};
-
 bool isArrival(const OpGraph &graph, const GraphOp &op) {
   return op.isTransfer && op.operands.empty() && op.results.size() == 1 && op.results[0] &&
          graph.value(*op.results[0]).role == ValueRole::Input;
 }
 
-std::vector<Reader> readersOf(const OpGraph &graph, ValueId value) {
-  std::vector<Reader> readers;
-  for (auto [index, op] : llvm::enumerate(graph.ops))
-    for (auto [operand, read] : llvm::enumerate(op.operands))
-      if (read == value)
-        readers.push_back({OpId(index), static_cast<unsigned>(operand)});
-  return readers;
-}
-
 /// The arrivals of one program, each of which may become lighter.
 class Arrivals {
 public:
-  Arrivals(const PlanningTask &task, Candidate candidate) : task(task), best(std::move(candidate)) {}
+  Arrivals(const PlanningTask &task, Candidate candidate)
+      : task(task), uses(task.graph.uses()), best(std::move(candidate)) {}
 
   Candidate lighten() {
     for (auto [index, op] : llvm::enumerate(task.graph.ops))
@@ -51,7 +37,7 @@ private:
   std::vector<Strategy> lighterStrategies(OpId arrival) const {
     const OpGraph &graph = task.graph;
     std::vector<Sharding> wanted;
-    for (const Reader &reader : readersOf(graph, *graph.op(arrival).results[0]))
+    for (OpGraph::Use reader : uses[graph.op(arrival).results[0]->index()])
       wanted.push_back(operandSharding(graph.ruleOf(reader.op), best.strategies[reader.op.index()], reader.operand));
     const FactorRule &rule = graph.ruleOf(arrival);
     const int64_t bytes = bytesOf(arrival, best.strategies[arrival.index()]);
@@ -83,6 +69,7 @@ private:
   }
 
   const PlanningTask &task;
+  std::vector<std::vector<OpGraph::Use>> uses; ///< by value
   Candidate best;
 };
 

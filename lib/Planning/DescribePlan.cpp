@@ -4,6 +4,7 @@
 #include "NameAxes.h"
 #include "Parts/Contributions.h"
 #include "RunnerUps.h"
+#include "StatedStrategies.h"
 
 #include "apc/Graph/LossValues.h"
 #include "apc/Graph/Originals.h"
@@ -97,15 +98,6 @@ PartlyReasoned withReasons(StagePlan stage, const PlanningTask &task, RunnerUps 
   return {std::move(stage), numMissing};
 }
 
-/// The names of ops, each once.
-std::vector<std::string> usersOf(const OpGraph &graph, llvm::ArrayRef<OpGraph::Use> uses) {
-  std::vector<std::string> users;
-  for (OpGraph::Use use : uses)
-    if (const std::string &user = graph.op(use.op).name; users.empty() || users.back() != user)
-      users.push_back(user);
-  return users;
-}
-
 std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidate &candidate, const Mesh &mesh) {
   std::vector<PlanSharding> shardings;
   std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
@@ -120,7 +112,7 @@ std::vector<PlanSharding> describeShardings(const OpGraph &graph, const Candidat
                          {local.dims.begin(), local.dims.end()},
                          NamedSharding::of(sharding, mesh),
                          value.shape.elementBits,
-                         usersOf(graph, uses[index])});
+                         namesOfUsers(graph, uses[index])});
   }
   return shardings;
 }
@@ -137,7 +129,7 @@ std::vector<PlanMove> describeMoves(const OpGraph &graph, const Candidate &candi
       entry.source = NamedSharding::of(candidate.cost.moves[*move.source].target, mesh).str();
     for (ValueId value : move.values)
       entry.values.push_back(graph.value(value).name);
-    entry.users = usersOf(graph, move.users);
+    entry.users = namesOfUsers(graph, move.users);
     if (move.before != user)
       entry.before = graph.op(move.before).name;
     for (const Collective &collective : move.redistribution.collectives)

@@ -4,6 +4,7 @@
 #include "apc/Plan/Statement.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace apc {
@@ -67,10 +68,7 @@ public:
       if (llvm::Error error = addUses(OpId(op)))
         return error;
     for (auto [move, stated] : llvm::zip_equal(moves, stage.moves)) {
-      std::vector<std::string> users;
-      for (OpGraph::Use use : move.users)
-        if (const std::string &user = graph.op(use.op).name; users.empty() || users.back() != user)
-          users.push_back(user);
+      const std::vector<std::string> users = namesOfUsers(graph, move.users);
       if (llvm::Error error = expectSame(placeOf(stated) + ": users", stated.users, users, "the program has"))
         return error;
     }
@@ -160,6 +158,14 @@ llvm::Error MoveReader::addUses(OpId op) {
 }
 
 } // namespace
+
+std::vector<std::string> namesOfUsers(const OpGraph &graph, llvm::ArrayRef<OpGraph::Use> uses) {
+  std::vector<std::string> users;
+  for (OpGraph::Use use : uses)
+    if (const std::string &user = graph.op(use.op).name; users.empty() || users.back() != user)
+      users.push_back(user);
+  return users;
+}
 
 llvm::Expected<std::vector<Strategy>> statedStrategies(const OpGraph &graph, const StagePlan &stage, const Mesh &mesh) {
   std::vector<std::string> ops, stated, values, statedValues;

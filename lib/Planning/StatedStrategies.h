@@ -6,6 +6,10 @@
 
 namespace apc {
 
+/// The names of the ops of \p uses, which come in op order, each once: the users of a value or a move as plans state
+/// them.
+std::vector<std::string> namesOfUsers(const OpGraph &graph, llvm::ArrayRef<OpGraph::Use> uses);
+
 /// The strategies of a stage, one for each op of the graph: those of its choices, and of inputs and parameters the cuts
 /// of their values. Errors (a failed check): other ops or values than those of the graph, in another order; a strategy
 /// that the op cannot take.

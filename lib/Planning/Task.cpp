@@ -8,7 +8,6 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -193,12 +192,16 @@ PlanRank rankOf(const PlanningTask &task, const Candidate &candidate) {
   return {candidate.seconds(), cost.memory.total(), cost.numCollectives(), devicesUsed(task.graph, candidate)};
 }
 
+double numPairs(const Problem &problem) {
+  double pairs = 0;
+  for (const PairTable &table : problem.pairTables)
+    pairs += static_cast<double>(table.rows() * table.columns());
+  return pairs;
+}
+
 double buildingWork(const PlanningProblem &planning) {
   constexpr double perPair = 32, perNode = 2000;
-  double pairs = 0;
-  for (const PairTable &table : planning.problem.pairTables)
-    pairs += static_cast<double>(table.rows() * table.columns());
-  return perPair * pairs + perNode * static_cast<double>(planning.problem.nodes.size());
+  return perPair * numPairs(planning.problem) + perNode * static_cast<double>(planning.problem.nodes.size());
 }
 
 double costingWork(const OpGraph &graph) {

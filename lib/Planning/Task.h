@@ -80,6 +80,8 @@ struct Candidate {
 /// The rank of a candidate among the plans of the task. Its devices are those that do something of their own.
 PlanRank rankOf(const PlanningTask &task, const Candidate &candidate);
 
+/// The pairs of strategies in the tables of a problem.
+double numPairs(const Problem &problem);
 /// The nanoseconds that it takes, about, to build a problem, and to cost a program of a graph.
 double buildingWork(const PlanningProblem &planning);
 double costingWork(const OpGraph &graph);

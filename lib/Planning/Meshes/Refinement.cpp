@@ -37,13 +37,6 @@ bool refines(const Mesh &fine, const Mesh &coarse) {
   return llvm::all_of(waysUpTo(coarse), [&](int64_t own) { return llvm::is_contained(ways, own); });
 }
 
-double pairsOf(const Problem &problem) {
-  double pairs = 0;
-  for (const PairTable &table : problem.pairTables)
-    pairs += static_cast<double>(table.rows() * table.columns());
-  return pairs;
-}
-
 /// A finer mesh.
 struct Finer {
   Mesh mesh;
@@ -57,7 +50,7 @@ Finer describe(const Mesh &mesh, llvm::ArrayRef<SearchedMesh> searched) {
     if (refines(mesh, coarse.mesh)) {
       finer.answers.push_back(fastestSeconds(coarse).value_or(HUGE_VAL));
       if (coarse.planning)
-        finer.pairs = std::max(finer.pairs, growth * pairsOf(coarse.planning->problem));
+        finer.pairs = std::max(finer.pairs, growth * numPairs(coarse.planning->problem));
     }
   llvm::sort(finer.answers);
   return finer;

@@ -1,4 +1,4 @@
-// The formulas of collectives: ring, tree, hierarchical, in the switch, all rings of a torus, direct. README.md names
+// The formulas of collectives: ring, tree, hierarchical, in the switch, all rings of a torus, direct. COSTS.md names
 // the sources.
 #include "apc/Cost/Collectives.h"
 
@@ -100,9 +100,8 @@ bool isRingKind(CollectiveKind kind) {
          kind == CollectiveKind::ReduceScatter;
 }
 
-/// passes * (sum over levels of hops * latency + max over levels of (n - 1) / n * bytes / (bandwidth * rails)); of the
-/// n
-/// - 1 hops of a ring, outer * (ways - 1) cross a level.
+/// passes * (sum over levels of hops * latency + max over levels of (n - 1) / n * bytes / (bandwidth * rails)).
+/// Of the n - 1 hops of a ring, outer * (ways - 1) cross a level.
 double ringSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
   double n = groupSize(links), latency = 0, transfer = 0;
   for (const Link &link : links) {
@@ -222,16 +221,6 @@ int64_t GroupSpan::size() const {
   for (const Part &part : parts)
     size *= part.size;
   return size;
-}
-
-StringRef algorithmName(CollectiveAlgorithm algorithm) {
-  constexpr StringLiteral names[] = {"ring", "tree", "hierarchical", "in the switch", "all rings", "direct"};
-  return names[static_cast<size_t>(algorithm)];
-}
-
-StringRef protocolName(Protocol protocol) {
-  constexpr StringLiteral names[] = {"low latency", "mixed", "bulk"};
-  return names[static_cast<size_t>(protocol)];
 }
 
 std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,

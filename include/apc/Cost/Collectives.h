@@ -29,9 +29,6 @@ enum class CollectiveAlgorithm : uint8_t { Ring, Tree, Hierarchical, Switch, All
 /// How messages are sent: for low latency at half the bandwidth, for bandwidth, or between the two.
 enum class Protocol : uint8_t { LowLatency, Mixed, Bulk };
 
-llvm::StringRef algorithmName(CollectiveAlgorithm algorithm); ///< "ring", ...
-llvm::StringRef protocolName(Protocol protocol);              ///< "low latency", "mixed", "bulk"
-
 struct CollectiveCost {
   double seconds = 0;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Direct;
@@ -40,7 +37,7 @@ struct CollectiveCost {
 
 /// Seconds of one collective by one algorithm and protocol; nothing where the algorithm does not apply. `bytes` is the
 /// full buffer: the input of AllReduce / ReduceScatter / AllToAll / Permute on one device, the output of AllGather.
-/// Formulas and sources: lib/Cost/README.md.
+/// Formulas and sources: lib/Cost/COSTS.md.
 std::optional<double> algorithmSeconds(CollectiveAlgorithm algorithm, Protocol protocol, CollectiveKind kind,
                                        const GroupSpan &span, int64_t bytes, const Pool &pool);
 

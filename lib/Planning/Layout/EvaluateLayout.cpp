@@ -39,13 +39,15 @@ static llvm::Expected<Plan> planOfPipeline(const PlanningTask &task, const Paral
   return plan;
 }
 
-/// The part of a plan that is needed of thousands of layouts.
 namespace {
+
+/// The part of a plan that is needed of thousands of layouts.
 struct PlanFigures {
   Plan plan;
   MemoryTable betweenSteps; ///< of a device of the worker that holds the last stage
   bool isByMemory = true;
 };
+
 } // namespace
 
 static MemoryTable betweenStepsOf(const PlanningTask &task, const Candidate &candidate) {

@@ -52,7 +52,7 @@ static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, c
   return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator), updatesWait, sendersWait};
 }
 
-/// Schedules of two copies of the model, and of micro-batches in pieces, need programs of their own.
+/// Schedules of two copies of the model need programs of their own.
 static llvm::Error checkPlanned(const PipelineSchedule &schedule) {
   if (schedule.placement == Placement::Mirrored)
     return inputError("--schedule {0} runs two copies of the model, and a plan has one; without it the planner chooses",

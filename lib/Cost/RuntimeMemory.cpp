@@ -5,7 +5,6 @@
 #include "LocalSizes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <cmath>
 #include <map>
@@ -157,7 +156,9 @@ int64_t workspaceOfScores(const OpGraph &graph, OpId op, const Strategy &strateg
   return static_cast<int64_t>(localScores(rule, strategy, model) * runtime.scoreWorkBytes);
 }
 
-size_t endOfBackward(const OpGraph &graph, const Timeline &time) {
+/// The place of the last op that a micro-batch of a stage runs in a backward pass that is not split, or in the part of
+/// gradients of inputs.
+static size_t endOfBackward(const OpGraph &graph, const Timeline &time) {
   const int64_t runs = graph.microBatches();
   if (graph.inFlight->weights)
     return time.at(*graph.inFlight->weights) - 1;

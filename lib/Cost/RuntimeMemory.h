@@ -55,8 +55,4 @@ enum class Arrival : uint8_t {
 /// By value; all `None` in a graph that is no stage.
 std::vector<Arrival> arrivalsOf(const OpGraph &graph, const Timeline &time);
 
-/// The place of the last op that a micro-batch of a stage runs in a backward pass that is not split, or in the part of
-/// gradients of inputs.
-size_t endOfBackward(const OpGraph &graph, const Timeline &time);
-
 } // namespace apc

@@ -284,7 +284,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
     decision.notes.push_back(stoppedNote());
   decision.problemSeconds = choice->problemSeconds;
   decision.searchSeconds = choice->searchSeconds;
-  decision.isByMemory = !isFixed && !choice->isByFirstSums;
+  decision.isByMemory = !choice->isByFirstSums;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
     fillBounds(*choice, winner->isSearched, decision);

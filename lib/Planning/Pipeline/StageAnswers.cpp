@@ -7,7 +7,6 @@
 
 #include "../Meshes/Meshes.h"
 
-#include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -192,7 +191,9 @@ llvm::Expected<std::map<unsigned, StageAnswers::Own>> StageAnswers::followAll(ll
     Own &alike = byKind[kinds[wanted.stage]];
     if (!alike && !patternOf(**own)) // nothing to follow
       continue;
-    if (llvm::Error error = alike ? takeOver(*alike, **own) : follow(**own))
+    if (alike)
+      takeOver(*alike, **own);
+    else if (llvm::Error error = follow(**own))
       return std::move(error);
     if (!(*own)->candidate)
       continue;
@@ -255,7 +256,7 @@ StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
   return nullptr;
 }
 
-llvm::Error StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) const {
+void StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) const {
   own.candidate = other.candidate;
   own.isByMemory = other.isByMemory;
   GraphCost &cost = own.candidate->cost;
@@ -263,7 +264,6 @@ llvm::Error StageAnswers::takeOver(const StageAnswer &other, StageAnswer &own) c
                               cost.moves, cost.buckets);
   cost.memory = peak.memory;
   cost.fullestOp = OpId(peak.op);
-  return llvm::Error::success();
 }
 
 llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wanted, const Answer &followed,
@@ -273,8 +273,9 @@ llvm::Expected<StageAnswers::Answer> StageAnswers::firstAnswer(const Wanted &wan
   llvm::Expected<Own> own = begin(wanted, PlanningEffort::FirstAnswers, secondsOfSearch());
   if (!own)
     return own.takeError();
-  Answer alike = findAlike(wanted);
-  if (llvm::Error error = alike ? takeOver(*alike, **own) : searchFirst(**own, followed, meshes, slack))
+  if (Answer alike = findAlike(wanted))
+    takeOver(*alike, **own);
+  else if (llvm::Error error = searchFirst(**own, followed, meshes, slack))
     return std::move(error);
   if ((*own)->candidate)
     patterns->add(*own);
@@ -325,7 +326,9 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
     if (!own)
       return own.takeError();
     Answer &alike = same[{kinds[stage], shared == AnswersShared::ByAlike ? 1 : inFlight[stage]}];
-    if (llvm::Error error = alike ? takeOver(*alike, **own) : answerStage(stage, **own))
+    if (alike)
+      takeOver(*alike, **own);
+    else if (llvm::Error error = answerStage(stage, **own))
       return std::move(error);
     alike = answers[stage] = *own;
     if (!alike->candidate)
@@ -344,9 +347,9 @@ llvm::Error StageAnswers::prove(const StageAnswer &first, StageAnswer &own) cons
     choice->best.reset();
   if (llvm::Error error = take(std::move(*choice), own))
     return error;
-  if (own.candidate)
-    return llvm::Error::success();
-  return takeOver(first, own);
+  if (!own.candidate)
+    takeOver(first, own);
+  return llvm::Error::success();
 }
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::byUsual(const PipelinePoint &point, const Answers &known, Own usual,

@@ -114,7 +114,7 @@ private:
                     std::vector<Wanted> &stages) const;
   /// An earlier answer of a stage that is alike, with as many micro-batches in flight, or more, and no more memory.
   Answer findAlike(const Wanted &wanted) const;
-  llvm::Error takeOver(const StageAnswer &other, StageAnswer &own) const;
+  void takeOver(const StageAnswer &other, StageAnswer &own) const;
   llvm::Error prove(const StageAnswer &first, StageAnswer &own) const;
   /// The stage of the most frequent kind with the most in flight.
   Wanted usualOf(const PipelinePoint &point, const Answers &known) const;

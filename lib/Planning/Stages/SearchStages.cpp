@@ -10,11 +10,9 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace apc {
 
@@ -83,8 +81,6 @@ public:
 private:
   const StagePoint &point() const { return points[current]; }
   const PipelineShape &shape() const { return points[current].shape(); }
-
-  double elapsed() const { return watch.seconds(); }
 
   bool isOver() {
     constexpr unsigned together = 64;

@@ -1,8 +1,6 @@
 // Sizes of buckets, and the least seconds of values in them.
 #include "apc/Cost/Fusion.h"
 
-#include "llvm/Support/MathExtras.h"
-
 #include <algorithm>
 #include <cmath>
 

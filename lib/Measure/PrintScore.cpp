@@ -3,7 +3,6 @@
 
 #include "apc/Support/Json/JsonWriter.h"
 #include "apc/Support/TextTable.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

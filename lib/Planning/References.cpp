@@ -10,7 +10,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 namespace apc {

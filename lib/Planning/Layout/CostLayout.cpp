@@ -7,7 +7,6 @@
 
 #include "apc/Planning/ExpertLayouts.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -4,8 +4,6 @@
 #include "../DescribePlan.h"
 #include "../NameAxes.h"
 
-#include "apc/Planning/PlanRank.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {

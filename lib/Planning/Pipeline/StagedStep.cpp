@@ -6,7 +6,6 @@
 #include "Workers/WorkerMemory.h"
 #include "Workers/WorkerPools.h"
 
-#include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -123,6 +123,7 @@ TEST_CASE(
   Tally tally = compareGraphs(60, 4000);
   CHECK(tally.optimal > 25);
   CHECK(tally.infeasible > 0);
+  CHECK(tally.lost <= 0);
 }
 
 /// `APCPlanningTests "[long]"`: minutes.

@@ -160,6 +160,21 @@ double leastComputeSeconds(const OpGraph &graph, const Pool &pool) {
   return seconds;
 }
 
+double leastHostSeconds(const OpGraph &graph, const Pool &pool) {
+  const CostModel single(pool, Mesh());
+  double seconds = 0;
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    if (pool.runtime.dispatchSeconds == 0 || op.inPass)
+      continue;
+    const FactorRule &rule = graph.ruleOf(OpId(index));
+    Strategy whole;
+    whole.axes.resize(rule.numFactors());
+    whole.partialInputs.resize(rule.linear.size());
+    seconds += costOfOp(graph, OpId(index), whole, single).dispatchSeconds;
+  }
+  return seconds;
+}
+
 namespace {
 
 /// Checks and costs of ops; those that are alike are looked at once.

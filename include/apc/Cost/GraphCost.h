@@ -77,6 +77,9 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
 /// at the top of the device's efficiency. No attentions, of which runtimes leave out parts. It takes no search and no
 /// mesh: 2 * 4096^3 FLOPs in f16 on 8 A100s, 312 TFLOP/s at 0.83, take 66 us or more.
 double leastComputeSeconds(const OpGraph &graph, const Pool &pool);
+/// Seconds that the host of a pool takes at least to launch the ops of `graph`, however they are cut: 800 ops under a
+/// runtime that launches one in 5 us take 4 ms or more. Ops that are free where rows are whole are left out.
+double leastHostSeconds(const OpGraph &graph, const Pool &pool);
 
 /// Strategies, each of which is legal, that leave a value whole where a user takes it partial: no redistribution does
 /// so. Example: a MatMul that is cut over its columns, before an addition that takes sums over k.

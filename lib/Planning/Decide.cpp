@@ -1,5 +1,6 @@
 // From a task to its decision, as far as the mode of the request leaves something to choose.
 #include "Decide.h"
+#include "Meshes/InTurn.h"
 #include "Shortage/EvenShare.h"
 
 #include "apc/Planning/StorageLimit.h"
@@ -255,6 +256,8 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   if (!choice)
     return choice.takeError();
   if (llvm::Error error = isFixed ? llvm::Error::success() : searchAlone(task, *choice))
+    return error;
+  if (llvm::Error error = isFixed ? llvm::Error::success() : searchInTurn(task, *choice))
     return error;
   bool wasStopped = task.isStopped();
   const bool hasNothing = !isFixed && !choice->best;

@@ -94,20 +94,20 @@ TEST_CASE("Every number of workers begins with some 8 micro-batches each before 
                              {"2x8", 7},   {"2x4", 11},  {"2x32", 20},
                              {"8x32", 1}}; // the third is not gone on with, whatever it would give
   Run run = tryAll({2, 4, 8}, seconds);
-  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x64", "2x8", "2x4", "2x32"});
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x4", "4x64", "2x8", "2x4", "2x2", "2x32", "2x64"});
   CHECK(run.seconds == 7.0);
 }
 
 TEST_CASE("Beginnings end when two in a row gave nothing better") {
   Run run = tryAll({2, 4, 8, 16, 32}, {{"2x16", 5}, {"4x32", 4}, {"8x64", 6}, {"16x64", 7}, {"32x64", 1}});
-  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "16x64", "4x16", "4x64", "2x8", "2x32"});
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "16x64", "4x16", "4x8", "4x64", "2x8", "2x4", "2x32", "2x64"});
   CHECK(run.seconds == 4.0);
 }
 
 TEST_CASE("Workers begin with more micro-batches until some fit, and those of which none fits, or that are refused, "
           "are not gone on with") {
   Run run = tryAll({2, 4, 8}, {{"2x32", 5}, {"2x64", 4}}, /*refused=*/8);
-  CHECK(run.points == Texts{"2x16", "2x32", "4x32", "4x64", "8x64", "2x8", "2x64"});
+  CHECK(run.points == Texts{"2x16", "2x32", "4x32", "4x64", "8x64", "2x8", "2x4", "2x64"});
   CHECK(run.seconds == 4.0);
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("Fewer micro-batches than a known layout has are tried, too") {
   layout.pipeline = 4;
   layout.microBatch = 4; // of 64 samples: 4 of them in each of 4 replicas
   Run run = tryAll({4}, {{"4x4", 8}, {"4x2", 6}, {"4x1", 5}, {"4x8", 9}}, /*refused=*/0, layout);
-  CHECK(run.points == Texts{"4x4", "4x2", "4x1", "4x8"});
+  CHECK(run.points == Texts{"4x4", "4x2", "4x1", "4x8", "4x16"});
   CHECK(run.seconds == 5.0);
 }
 
@@ -135,8 +135,14 @@ TEST_CASE("Micro-batches between those of a known layout and the usual beginning
   layout.pipeline = 4;
   layout.microBatch = 1; // of 64 samples: 64 of them, where trials begin with 32 otherwise
   Run run = tryAll({4}, {{"4x64", 8}, {"4x32", 6}, {"4x16", 7}}, /*refused=*/0, layout);
-  CHECK(run.points == Texts{"4x64", "4x32", "4x16"});
+  CHECK(run.points == Texts{"4x64", "4x32", "4x16", "4x8"});
   CHECK(run.seconds == 6.0);
+}
+
+TEST_CASE("A number of micro-batches that is worse hides none that is better behind it") {
+  Run run = tryAll({2}, {{"2x16", 8}, {"2x8", 9}, {"2x4", 5}, {"2x2", 6}});
+  CHECK(run.points == Texts{"2x16", "2x8", "2x4", "2x2", "2x1", "2x32", "2x64"});
+  CHECK(run.seconds == 5.0);
 }
 
 TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by their bytes") {
@@ -144,7 +150,7 @@ TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by t
   const SecondsOf seconds = {{"8x64", 10}, {"4x32", 10 * (1 + 0.8e-12)}, {"2x16", 10 * (1 + 1.6e-12)}};
   const BytesOf bytes = {{"8x64", 30}, {"4x32", 20}, {"2x16", 10}};
   Run run = tryAll({2, 4, 8}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, bytes);
-  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x64", "8x32"});
+  CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x64", "8x32", "8x16"});
 }
 
 TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {

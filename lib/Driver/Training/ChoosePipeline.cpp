@@ -91,6 +91,8 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   PipelineTrials trials(rest, points, pool, hasPlan);
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
     return std::move(error);
+  if (llvm::Error error = trials.tryAllAlone())
+    return std::move(error);
   const std::optional<Plan> &found = trials.all().found();
   without = planWithoutBehind(std::move(*without), found, request, points, trials);
   if (!without)

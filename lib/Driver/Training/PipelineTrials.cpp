@@ -1,6 +1,5 @@
-// A descent along policies and micro-batches.
+// The points that numbers of workers begin with.
 #include "PipelineTrials.h"
-#include "Workers/EvenShares.h"
 #include "Workers/LayoutPoint.h"
 
 #include "apc/Driver/ImportStep.h"
@@ -38,39 +37,6 @@ llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, 
   return llvm::Error::success();
 }
 
-llvm::Error PipelineTrials::tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end) {
-  for (PlanRequest point : points) {
-    if (trials.secondsLeft() <= end || !bestHere)
-      break;
-    point.recompute = bestHere->point.recompute;
-    auto isBetter = tryPoint(point, end);
-    if (!isBetter)
-      return isBetter.takeError();
-    if (!*isBetter)
-      break;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error PipelineTrials::tryPolicies(double end) {
-  if (!bestHere)
-    return llvm::Error::success();
-  PlanRequest point = bestHere->point;
-  unsigned worse = 0;
-  constexpr unsigned patience = 2;
-  for (const RecomputeSetting &policy :
-       llvm::drop_begin(policies, llvm::find(policies, point.recompute) - policies.begin() + 1)) {
-    if (trials.secondsLeft() <= end || !bestHere->isByMemory || worse == patience)
-      break;
-    point.recompute = policy;
-    auto isBetter = tryPoint(point, end);
-    if (!isBetter)
-      return isBetter.takeError();
-    worse = *isBetter ? 0 : worse + 1;
-  }
-  return llvm::Error::success();
-}
-
 llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t workers) const {
   auto all = microBatchRequests(request);
   if (all)
@@ -94,27 +60,6 @@ llvm::Error PipelineTrials::begin(int64_t workers, double end) {
   if (bestHere)
     bestOf.insert_or_assign(workers, *bestHere);
   return llvm::Error::success();
-}
-
-llvm::Error PipelineTrials::improve(int64_t workers, double end) {
-  auto all = pointsOf(workers);
-  if (!all)
-    return all.takeError();
-  bestHere = bestOf.at(workers);
-  const int64_t best = microBatchesOf(bestHere->point), first = microBatchesOf((*all)[firstToTry(pool, workers, *all)]);
-  const int64_t fewest = bestHere->isOfLayout ? best : first; // those between the first and the best did not fit
-  std::vector<PlanRequest> fewer, more;                       // those next to the best first
-  for (const PlanRequest &point : *all) {
-    if (microBatchesOf(point) < fewest)
-      fewer.push_back(point);
-    if (microBatchesOf(point) > best)
-      more.push_back(point);
-  }
-  std::reverse(fewer.begin(), fewer.end());
-  for (llvm::ArrayRef<PlanRequest> others : {fewer, more}) // chunks leave short bubbles for fewer
-    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), end))
-      return error;
-  return tryPolicies(end);
 }
 
 } // namespace apc

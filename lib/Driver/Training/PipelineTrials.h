@@ -24,6 +24,9 @@ public:
   /// Other micro-batches and policies of workers that have begun, as long as they are better, until \p end seconds are
   /// left.
   llvm::Error improve(int64_t workers, double end);
+  /// Where trials took next to no time, plans all micro-batches of the workers of the best once more, whatever else is
+  /// known: plans of points that are expected to be slower than the best are not made as well as they could be.
+  llvm::Error tryAllAlone();
   /// The workers of which something fits, the fastest first.
   std::vector<int64_t> begun() const;
   const TrainingTrials &all() const { return trials; }
@@ -46,7 +49,8 @@ private:
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
   /// Each point with every policy, until one fits.
   llvm::Error tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
-  /// With the policy of the best.
+  /// With the policy of the best; also the one behind a point that is worse, where points take little time: some
+  /// schedules want numbers of micro-batches that the workers divide.
   llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end);
   /// Policies that keep less than that of the best, with its micro-batches.
   llvm::Error tryPolicies(double end);

@@ -65,7 +65,9 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   auto tryLayout = [&](const ParallelDegrees &layout,
                        std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
     const double left = seconds - watch.seconds();
-    if (left <= 0 || (control.stop && control.stop->load())) {
+    if (control.stop && control.stop->load()) // which a note of the search tells
+      return std::nullopt;
+    if (left <= 0) {
       costing.cutShort();
       return std::nullopt;
     }

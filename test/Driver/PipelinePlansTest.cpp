@@ -174,7 +174,8 @@ TEST_CASE("numbers that no pipeline has are refused with what would be accepted"
   CHECK_THAT(refusalOf(requestOfPipeline(4, 2, "1f2b")), Contains("there is no schedule '1f2b'; there are: gpipe"));
   CHECK_THAT(refusalOf(requestOfPipeline(4, 2, "dualpipe", 2)), Contains("two copies of the model"));
   CHECK_THAT(refusalOf(requestOfPipeline(3, 3, "interleaved", 8)),
-             Contains("4 micro-batches on 3 workers are refused, 3 or 6 micro-batches would do"));
+             Contains("on 3 workers, a global batch of 4 in 4 micro-batches is refused, with the same micro-batch a "
+                      "global batch of 3 or 6 would do"));
 }
 
 TEST_CASE("modes without a search take no pipeline") {

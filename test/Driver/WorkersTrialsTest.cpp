@@ -1,5 +1,6 @@
 // The order in which numbers of workers and their micro-batches are tried, by planners that answer as the tests say.
 #include "../../lib/Driver/Training/Workers/EvenShares.h"
+#include "../../lib/Driver/Training/Workers/TakenPoints.h"
 #include "../../lib/Driver/Training/Workers/TryWorkers.h"
 #include "../ValueOf.h"
 
@@ -172,4 +173,34 @@ TEST_CASE("Micro-batches that nodes share evenly are tried before others, and in
   std::reverse(points.begin(), points.end());
   CHECK(*points[firstToTry(pool, 2, points)].microBatch == 4);         // 12 micro-batches; of 16 none has all nodes
   CHECK(*points[firstToTry(poolOf({64}), 2, points)].microBatch == 3); // all are alike: 16 micro-batches
+}
+
+TEST_CASE("Micro-batches that the named schedule refuses are no points") {
+  PlanRequest request = stepOf(24);
+  request.schedule = "dualpipev"; // twice as many micro-batches as workers
+  std::vector<PlanRequest> points = valueOf(takenPoints(request, 3));
+  CHECK(sizesOf(points) == std::vector<int64_t>{4, 3, 2, 1});
+  CHECK(points.front().pipeline.count == 3);
+  request.schedule = "interleaved"; // groups of the workers
+  request.chunks = {2};
+  CHECK(sizesOf(valueOf(takenPoints(request, 4))) == std::vector<int64_t>{6, 3, 2, 1}); // 4, 8, 12, 24
+  request.chunks = {};
+  request.schedule = "1f1b"; // two chunks are `interleaved`, one takes all
+  CHECK(valueOf(takenPoints(request, 4)).size() == 8);
+  request.schedule = "auto";
+  CHECK(valueOf(takenPoints(request, 16)).size() == 8);
+}
+
+TEST_CASE("A global batch of which the schedule takes no micro-batches is refused with the nearest that would do") {
+  PlanRequest request = stepOf(4);
+  request.schedule = "dualpipev";
+  auto refusal = [&](int64_t workers) {
+    auto [fault, message] = takeMessage(takenPoints(request, workers).takeError());
+    CHECK(fault == Fault::Input);
+    return message;
+  };
+  CHECK(refusal(3) == "schedule 'dualpipev' needs m >= 2 p; on 3 workers, a global batch of 4 has no such number of "
+                      "micro-batches, a global batch of 6 would do");
+  request.copies = {2};
+  CHECK_THAT(refusal(3), Catch::EndsWith("a global batch of 12 would do"));
 }

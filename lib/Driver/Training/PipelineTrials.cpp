@@ -1,6 +1,7 @@
 // The points that numbers of workers begin with.
 #include "PipelineTrials.h"
 #include "Workers/LayoutPoint.h"
+#include "Workers/TakenPoints.h"
 
 #include "apc/Driver/ImportStep.h"
 
@@ -38,11 +39,7 @@ llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, 
 }
 
 llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t workers) const {
-  auto all = microBatchRequests(request);
-  if (all)
-    for (PlanRequest &point : *all)
-      point.pipeline = point.pipeline.with(workers);
-  return all;
+  return takenPoints(request, workers);
 }
 
 llvm::Error PipelineTrials::begin(int64_t workers, double end) {

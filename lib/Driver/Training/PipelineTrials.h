@@ -43,7 +43,7 @@ private:
     bool isOfLayout = false;
   };
 
-  /// All micro-batches of so many workers, the fewest first.
+  /// All micro-batches that the schedule takes on so many workers, the fewest first. Errors (input): there are none.
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
   /// Plans a point; true where that is the best of its number of workers.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);

@@ -2,6 +2,7 @@
 #include "PipelinePoints.h"
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Planning/TakenMicroBatches.h"
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -98,6 +99,8 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
       return schedule.takeError();
     if (llvm::Error error = checkPlanned(**schedule))
       return std::move(error);
+    if (request.globalBatch && request.microBatch && !takesMicroBatches(request, workers, microBatches))
+      return refusalOfBatch(request, workers, *request.globalBatch);
     if (llvm::Error error = add(**schedule))
       return std::move(error);
     return points;

@@ -1,9 +1,10 @@
-// The training step and the rates that a plan states, derived again.
+// The origin, the training step and the rates that a plan states, derived again.
 #include "CheckStage.h"
 #include "DescribePlan.h"
 
 #include "apc/Plan/Statement.h"
 #include "apc/Planning/CheckStatements.h"
+#include "apc/Search/Algorithms.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -27,6 +28,22 @@ const Pool &poolOfStep(const PlanningTarget &target, const Plan &plan) {
 }
 
 } // namespace
+
+llvm::Error checkOrigin(const Plan &plan) {
+  auto isSearch = [&](const Search &search) { return search.name == plan.search; };
+  llvm::StringRef text = plan.search;
+  if (llvm::any_of(allSearches(), isSearch) || text == "data parallel" || text == "pins" || text == "given" ||
+      (text.consume_front("reference: ") && !text.empty()))
+    return llvm::Error::success();
+  std::string why = "a search, 'reference: NAME', 'layout dp=N,tp=N', 'data parallel' or 'pins' is expected";
+  if (text.consume_front("layout ")) {
+    llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, "layout");
+    if (layout)
+      return llvm::Error::success();
+    why = takeMessage(layout.takeError()).second;
+  }
+  return noPlanError("search is {0}; {1}", printJson(plan.search, 0), why);
+}
 
 llvm::Error checkTraining(const OpGraph &graph, const Plan &plan) {
   std::optional<PlanTraining> truth = trainingOf(graph, plan.request);

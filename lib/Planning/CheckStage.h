@@ -25,4 +25,7 @@ llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan);
 /// Holds the rates of the step and the memory of a device against the model and the cluster, where that can be read.
 llvm::Error checkRates(const OpGraph &graph, const Plan &plan);
 
+/// Is the origin of a plan a search, a reference, a layout, or another one that plans have?
+llvm::Error checkOrigin(const Plan &plan);
+
 } // namespace apc

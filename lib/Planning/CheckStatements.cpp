@@ -208,6 +208,7 @@ llvm::Error checkSharding(const PlanSharding &stated, const PlanSharding &truth)
   check(expectSame(place + "combiner", combinerName(stated.sharding.combiner).str(),
                    combinerName(truth.sharding.combiner).str(), program));
   check(expectSame(place + "element_bits", stated.elementBits, truth.elementBits, model));
+  check(expectSame(place + "users", stated.users, truth.users, program));
   return check.take();
 }
 
@@ -319,8 +320,11 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
 llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
   FirstError check;
   check(checkSums(plan));
+  check(checkOrigin(plan));
   check(checkTraining(graph, plan));
   check(checkRates(graph, plan));
+  if (plan.pipeline)
+    check(expectSame("overlapped_seconds", plan.overlappedSeconds, std::optional<double>(), "a pipeline has"));
   if (llvm::Error error = check.take())
     return error;
   if (plan.pipeline)

@@ -256,6 +256,12 @@ TEST_CASE("every figure of a pipeline that is changed is found") {
   CHECK_THAT(faultWith([](Plan &own) { own.pipeline->cuts[0] = "nothing"; }), Contains("nothing"));
   CHECK_THAT(faultWith([](Plan &own) { own.stepSeconds *= 0.9; }), Contains("bubble_seconds"));
   CHECK_THAT(faultWith([](Plan &own) { own.bubbleSeconds *= 0.5; }), Contains("bubble_seconds"));
+  CHECK_THAT(faultWith([](Plan &own) { own.overlappedSeconds = 1; }), Contains("overlapped_seconds is 1"));
+  auto read = [](Plan &own) -> std::vector<std::string> & {
+    return llvm::find_if(own.stages[1].shardings, [](const PlanSharding &each) { return !each.users.empty(); })->users;
+  };
+  CHECK_THAT(faultWith([&](Plan &own) { read(own).pop_back(); }), Contains("users is"));
+  CHECK_THAT(faultWith([&](Plan &own) { read(own).front() = "another"; }), Contains("users is [\"another\""));
 }
 
 TEST_CASE("a pipeline says what each kind of parallelism of its stages is worth") {

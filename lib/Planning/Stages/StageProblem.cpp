@@ -8,6 +8,8 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace apc {
 
@@ -15,10 +17,18 @@ namespace {
 
 /// Sums of bytes over layers and micro-batches stay below.
 constexpr double mostBytes = 0x1p62;
+/// Seconds of all layers, messages and micro-batches stay below; a step takes few times as long at the most.
+constexpr double mostSeconds = 1e300;
 
 constexpr uint32_t mostLayers = 4096;
 /// The sum over all points of stages times micro-batches, or times layers where these are more.
 constexpr uint64_t mostWork = 4'000'000;
+
+std::array<double, 7> secondsOf(const StageWork &layer) {
+  return {layer.forwardSeconds,           layer.inputGradientSeconds,     layer.weightGradientSeconds,
+          layer.firstForwardExtraSeconds, layer.lastBackwardExtraSeconds, layer.gradientSyncSeconds,
+          layer.optimizerSeconds};
+}
 
 llvm::Error checkLayers(const StageProblem &problem) {
   if (problem.numLayers() == 0)
@@ -31,9 +41,7 @@ llvm::Error checkLayers(const StageProblem &problem) {
       return inputError("width {0} has {1} layers, width {2} has {3}", one.width, one.layers.size(),
                         problem.byWidth.front().width, problem.numLayers());
     for (auto [index, layer] : llvm::enumerate(one.layers)) {
-      for (double seconds : {layer.forwardSeconds, layer.inputGradientSeconds, layer.weightGradientSeconds,
-                             layer.firstForwardExtraSeconds, layer.lastBackwardExtraSeconds, layer.gradientSyncSeconds,
-                             layer.optimizerSeconds})
+      for (double seconds : secondsOf(layer))
         if (!(seconds >= 0))
           return inputError("layer {0} of width {1} has {2} seconds; 0 or more are accepted", index, one.width,
                             seconds);
@@ -76,6 +84,24 @@ llvm::Error checkMessages(const StageProblem &problem) {
                         tied.seconds, problem.numLayers());
   }
   return llvm::Error::success();
+}
+
+/// All layers, messages and sums of a step one after the other.
+double secondsInTurn(const StageProblem &problem) {
+  double seconds = problem.tail && problem.tail->tied ? problem.tail->tied->seconds : 0;
+  for (const LayersOfWidth &one : problem.byWidth)
+    for (const StageWork &layer : one.layers)
+      for (double each : secondsOf(layer))
+        seconds += each * problem.microBatches;
+  auto addMessage = [&](int64_t bytes) {
+    const double rate = problem.link.bytesPerSecond.value_or(HUGE_VAL);
+    seconds += (problem.link.latencySeconds + static_cast<double>(bytes) / rate) * problem.microBatches;
+  };
+  addMessage(problem.inputBytes);
+  llvm::for_each(problem.boundaryBytes, addMessage);
+  for (const SkippingTensor &skip : problem.skips)
+    addMessage(skip.bytes);
+  return seconds;
 }
 
 llvm::Error checkSpace(const StageProblem &problem) {
@@ -122,6 +148,8 @@ llvm::Error StageProblem::check() const {
     return error;
   if (llvm::Error error = checkMessages(*this))
     return error;
+  if (!(secondsInTurn(*this) <= mostSeconds))
+    return inputError("the seconds of all layers, messages and micro-batches are too many to add up");
   return checkSpace(*this);
 }
 

@@ -77,6 +77,14 @@ TEST_CASE("faults of a problem of stages name the place and what is accepted") {
   CHECK(faultOf("\"workers\": [2]", "\"workers\": [2], \"widths\": [1]").find("'devices' with 'widths'") !=
         std::string::npos);
   CHECK(faultOf("[5, 5, 5]", "[5, 5, 9e18]").find("too many to add up") != std::string::npos);
+  CHECK(faultOf("[4, 2, 3]", "[1e308, 1e308, 1e308]").find("seconds of all layers") != std::string::npos);
+  CHECK(faultOf("[4, 2, 3]", "[1e299, 2, 3]").find("accepted") == 0);
+  CHECK(faultOf("\"latency_seconds\": 1", "\"latency_seconds\": 1e300").find("too many to add up") !=
+        std::string::npos);
+  CHECK(faultOf("\"bytes_per_second\": null", "\"bytes_per_second\": 1e-305").find("too many to add up") !=
+        std::string::npos);
+  CHECK(faultOf("[0, 2], \"seconds\": 2", "[0, 2], \"seconds\": 1e301").find("too many to add up") !=
+        std::string::npos);
   CHECK(faultOf("\"micro_batches\": 4", "\"micro_batches\": 1000000").find("accepted") == 0);
   CHECK(faultOf("\"workers\": [2]", "\"workers\": [" + llvm::join(std::vector<std::string>(700'000, "3"), ",") + "]")
             .find("more than can be searched at once") != std::string::npos);

@@ -9,6 +9,7 @@
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
+#include "apc/Support/Error.h"
 
 #include <map>
 #include <utility>
@@ -59,9 +60,24 @@ llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningContr
   return searchWith(steps, request, control.within(request.timeLimitSeconds));
 }
 
+/// Settings of a pipeline are refused without one, so that none is given in vain.
+static llvm::Error checkPipelineSettings(const PlanRequest &request) {
+  if (!request.pipeline.isOn() && request.chunks.count.value_or(1) > 1)
+    return inputError("--chunks {0}: chunks are stages of a pipeline's worker, and --pipeline is 1; accepted is "
+                      "--pipeline 2 or more, or --chunks 1",
+                      request.chunks.str());
+  if (!request.pipeline.isOn() && request.schedule != PlanRequest().schedule)
+    return inputError("--schedule {0}: a schedule belongs to a pipeline, and --pipeline is 1; accepted is --pipeline 2 "
+                      "or more, or --schedule auto",
+                      request.schedule);
+  return llvm::Error::success();
+}
+
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &caller) {
   if (request.mode == StepMode::Infer)
     return searchModel(request, caller);
+  if (llvm::Error error = checkPipelineSettings(request))
+    return error;
   const PlanningControl control = caller.within(request.timeLimitSeconds);
   StepsAtHand steps;
   PlanningControl quiet = control;

@@ -178,6 +178,13 @@ TEST_CASE("numbers that no pipeline has are refused with what would be accepted"
                       "global batch of 3 or 6 would do"));
 }
 
+TEST_CASE("settings of a pipeline are refused where there is one worker") {
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 1, "auto", 2)), Contains("--chunks 2: chunks are stages of a pipeline"));
+  CHECK_THAT(refusalOf(requestOfPipeline(4, 1, "gpipe")),
+             Contains("--schedule gpipe: a schedule belongs to a pipeline"));
+  CHECK(!pipelineOf(requestOfPipeline(4, 1, "auto", 1)).pipeline);
+}
+
 TEST_CASE("modes without a search take no pipeline") {
   for (ParallelMode mode : {ParallelMode::Data, ParallelMode::Hybrid}) {
     PlanRequest request = requestOfPipeline(4, 2, "1f1b");

@@ -160,6 +160,16 @@ func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<4x3xf32> {
   CHECK(Parsed(adding(R"(%w = apc.constant dense<1.0> : tensor<4x3xf32>)")).refusalOf(2) == "");
 }
 
+TEST_CASE("Indices of a pooling, which number all samples together, do not allow another batch") {
+  Parsed model(R"(
+func.func @main(%x: tensor<4x2x4x4xf32> {apc.name = "x"}) -> (tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>) {
+  %0:2 = "apc.max_pool"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<4x2x4x4xf32>) -> (tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>) loc("pool")
+  return %0#0, %0#1 : tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>
+})");
+  CHECK(model.refusalOf(2) == "op 'pool' (max_pool) does not allow a batch of 2 in the place of 4: its indices number "
+                              "the elements of all samples together");
+}
+
 TEST_CASE("A model without inputs has no batch") {
   Parsed model(R"(
 func.func @main() -> tensor<2xf32> {

@@ -132,13 +132,15 @@ mlir::Value inOwnPrecision(mlir::Value value, Precision precision) {
 }
 
 /// Applies gradients that `main` returns behind its loss.
-void applyGradients(mlir::func::FuncOp main, llvm::ArrayRef<HeldOutput> outputs, const TrainingOptions &options) {
+void applyGradients(TrainingStep &step, llvm::ArrayRef<HeldOutput> outputs, const TrainingOptions &options) {
+  auto main = mainOf(*step.module);
   mlir::Operation *end = main.front().getTerminator();
   llvm::SmallVector<mlir::Value> values(llvm::drop_begin(end->getOperands()));
   returnLoss(main, end->getOperand(0));
   WeighedLoss weighed{end->getOperand(0), {}, {}};
   if (options.microBatches > 1)
-    weighed = weighLoss(main, weighed.loss, options.microBatches);
+    weighed = weighHeldLoss(main, weighed.loss, options.microBatches);
+  step.lossUnknownSince = weighed.unknownSince;
   GradientWeigher weigher(main, weighed, options.widensGradients);
   llvm::StringMap<ParameterOp> parameters;
   for (ParameterOp parameter : main.getOps<ParameterOp>())
@@ -175,7 +177,7 @@ llvm::Error completeHeldStep(TrainingStep &step, const HeldBackward &held, const
   if (held.updatesWeights())
     returnUpdates(main, *outputs);
   else
-    applyGradients(main, *outputs, options);
+    applyGradients(step, *outputs, options);
   return llvm::Error::success();
 }
 

@@ -7,6 +7,7 @@
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Program/FindBatch.h"
 #include "apc/IR/Program/PlanNames.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -123,7 +124,10 @@ mlir::Value PrecisionSetter::castConstant(ConstantOp constant, mlir::Type elemen
       value = std::clamp(value, -most, most);
   tensor.element = element;
   roundToElement(tensor);
-  return ConstantOp::create(builder, constant.getLoc(), tensor.toAttribute());
+  auto own = ConstantOp::create(builder, constant.getLoc(), tensor.toAttribute());
+  if (mlir::Attribute power = constant->getAttr(batchPowerAttribute))
+    own->setAttr(batchPowerAttribute, power);
+  return own;
 }
 
 mlir::Value PrecisionSetter::cast(mlir::Value value, mlir::Type element, mlir::Operation *reader) {

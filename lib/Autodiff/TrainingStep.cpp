@@ -177,6 +177,7 @@ llvm::Error buildDerivedStep(TrainingStep &step, const TrainingOptions &options)
   WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}, {}};
   if (options.microBatches > 1)
     weighed = weighLoss(main, weighed.loss, options.microBatches);
+  step.lossUnknownSince = weighed.unknownSince;
   findParts(*step.module);
   return addBackwardAndUpdate(main, weighed, step, options);
 }

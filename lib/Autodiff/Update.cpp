@@ -238,8 +238,10 @@ mlir::Value UpdateBuilder::finishLoss(const WeighedLoss &loss) {
   mlir::Value scale;
   if (weight) {
     scale = create<ReciprocalOp>("loss.scale", weight.getType(), weight)->getResult(0);
-    if (sum.getType() != scale.getType())
-      sum = create<CastLikeOp>("loss.sum.cast", scale.getType(), {sum, scale})->getResult(0);
+    auto own = llvm::cast<mlir::RankedTensorType>(sum.getType());
+    mlir::Type element = mlir::getElementTypeOrSelf(scale);
+    if (own.getElementType() != element)
+      sum = create<CastLikeOp>("loss.sum.cast", own.clone(element), {sum, scale})->getResult(0);
     sum = create<MulOp>("loss", sum.getType(), {sum, scale})->getResult(0);
   }
   if (sum.getType() != loss.loss.getType())

@@ -157,7 +157,7 @@ std::vector<Tensor> BuiltStep::runOnWaves() const {
   }));
 }
 
-void BuiltStep::advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Tensor> &held) const {
+std::vector<Tensor> BuiltStep::advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Tensor> &held) const {
   auto results = valueOf(run(*step.module, inputs, [&](ParameterOp parameter) -> llvm::Expected<Tensor> {
     auto found = held.find(parameter.getName().str());
     return found == held.end() ? zeros(parameter.getOutput().getType()) : found->second;
@@ -166,6 +166,7 @@ void BuiltStep::advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Ten
     if (std::string replaced = textOf(main().getResultAttr(static_cast<unsigned>(index), replacesAttribute));
         !replaced.empty())
       held[replaced] = result;
+  return results;
 }
 
 std::string refusalOf(const std::string &text, const TrainingOptions &options) {

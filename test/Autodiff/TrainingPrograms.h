@@ -28,6 +28,7 @@ public:
   /// Parameters that begin at zero, with their dims: "W.first 4x3".
   std::vector<std::string> states() const;
   std::vector<std::string> trained() const;
+  const std::string &lossUnknownSince() const { return step.lossUnknownSince; }
   /// "running_mean holds a table or statistics, by its use".
   std::vector<std::string> untrained() const;
   /// Ops tied to `leader` other than states, with the leader's factors that theirs are: "einsum: k m n".
@@ -36,8 +37,9 @@ public:
   std::vector<Tensor> runOnce(double learningRate) const;
   /// The same with floats between -1 and 1, inputs and parameters, that differ from element to element.
   std::vector<Tensor> runOnWaves() const;
-  /// One step on `inputs`: parameters and states of `held` take their new values; states begin at zero.
-  void advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Tensor> &held) const;
+  /// One step on `inputs`: parameters and states of `held` take their new values; states begin at zero. Returns all
+  /// results, the loss first.
+  std::vector<Tensor> advance(llvm::ArrayRef<Tensor> inputs, std::map<std::string, Tensor> &held) const;
 
 private:
   std::shared_ptr<mlir::MLIRContext> context;

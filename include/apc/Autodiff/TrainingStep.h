@@ -57,6 +57,9 @@ struct TrainingStep {
   std::vector<ParameterUse> parameters;  ///< in the order of the model
   int64_t layers = 0;                    ///< repeated layers of the forward pass; 0 where it holds its backward pass
   std::optional<HeldBackward> held = {}; ///< the backward pass of the model itself, where the step has it
+  /// The op from which on the loss of the whole batch does not follow from those of micro-batches, such as the root of
+  /// a mean; empty where it does, or where there is one micro-batch.
+  std::string lossUnknownSince = {};
 };
 
 /// Builds forward pass, loss, backward pass and update of `model`, which stays as it is. Behind the model's inputs
@@ -69,9 +72,10 @@ struct TrainingStep {
 ///   y = x . W, mse:y      main(x, target, step, learning_rate) -> (loss, W.updated)
 ///
 /// With several micro-batches, what belongs to each of them stands above `micro_batch_end`, the update below it.
-/// Gradients are sums over all of them, divided once: the result is that of the whole batch. A loss that is a mean over
-/// labels that count is weighted by their number; one that is a sum is added up; any other stands for the mean of the
-/// micro-batches, so that each of them counts the same.
+/// Gradients are sums over all of them, divided once: the result is that of the whole batch. Sums over samples are
+/// added up and means averaged, each term of a loss by itself; a mean over labels that count, or of a mask, is a sum
+/// that is divided by all that count. Of any other loss the mean of the micro-batches is taken, which is not that of
+/// the whole batch: `lossUnknownSince` names the op.
 ///
 /// Ops that the planner decides together carry `apc.tie` (apc/IR/AttributeNames.h). Every gradient is the reverse of
 /// its op by `OperatorInterface::differentiate`; contributions to one value are summed where the value is made.

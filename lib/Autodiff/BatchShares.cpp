@@ -1,0 +1,224 @@
+// One walk over the ops of `main` in their order.
+#include "BatchShares.h"
+
+#include "apc/IR/Apc.h"
+#include "apc/IR/AttributeNames.h"
+#include "apc/IR/Gradient.h"
+#include "apc/IR/Ops/Contraction/Contraction.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Reduction/Reduction.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace apc {
+
+namespace {
+
+/// Losses of one score for each label. Behind the scores, a cross entropy reads their logarithmic sums first.
+bool isLossOfLabels(mlir::Operation *op) {
+  return llvm::isa<CrossEntropyOp, SoftmaxCrossEntropyLossOp, NegativeLogLikelihoodLossOp>(op);
+}
+unsigned labelsIndex(mlir::Operation *op) { return llvm::isa<CrossEntropyOp>(op) ? 2 : 1; }
+
+bool hasReduction(mlir::Operation *op, llvm::StringRef wanted) {
+  auto given = op->getAttrOfType<mlir::StringAttr>("reduction");
+  return (given ? given.getValue() : "mean") == wanted;
+}
+
+/// Ops that add up what factors of their operands go over, and nothing else.
+bool addsUp(mlir::Operation *op, const FactorRule &rule) {
+  if (llvm::isa<ReduceSumOp, ReduceMeanOp, ReduceSumSquareOp, ReduceL1Op>(op))
+    return true;
+  bool hasAddend = llvm::any_of(llvm::cast<OperatorInterface>(op).getAddends(), [&](unsigned index) {
+    return index < op->getNumOperands() && !isAbsent(op->getOperand(index));
+  });
+  return rule.work == Work::Contraction && isFloat(op->getResult(0)) && !hasAddend;
+}
+
+/// How often a constant has the batch as a factor; none where it was not made from it.
+std::optional<int64_t> powerOfBatch(mlir::Operation *op) {
+  auto power = op->getAttrOfType<mlir::IntegerAttr>(batchPowerAttribute);
+  return power && llvm::isa<ConstantOp>(op) ? std::optional(power.getInt()) : std::nullopt;
+}
+
+/// Groups of operands in which `op` is linear. Products are so in each factor, though sums do not enter them partial.
+llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearGroups(mlir::Operation *op, const FactorRule &rule) {
+  if (!llvm::isa<MatMulOp, EinsumOp>(op))
+    return rule.linear;
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> groups;
+  for (unsigned index = 0; index < op->getNumOperands(); ++index)
+    groups.push_back({index});
+  return groups;
+}
+
+bool isTerm(BatchShare share) {
+  return share == BatchShare::Sum || share == BatchShare::Mean || share == BatchShare::Terms;
+}
+
+int64_t batchOfArgument(mlir::func::FuncOp main) {
+  mlir::Value first = batchArgument(main);
+  return first ? dimsOf(first)[0] : 0;
+}
+
+BatchFinder finderOf(mlir::func::FuncOp main) {
+  int64_t batch = batchOfArgument(main);
+  return batch > 0 ? findBatch(main, batch) : BatchFinder(main, 1);
+}
+
+} // namespace
+
+mlir::Value labelsOf(mlir::Operation *op) { return op->getOperand(labelsIndex(op)); }
+
+mlir::Value classWeightsOf(mlir::Operation *op) { return op->getOperand(labelsIndex(op) + 1); }
+
+bool countsLabels(mlir::Operation *op) {
+  return op && isLossOfLabels(op) && hasReduction(op, "mean") &&
+         (op->hasAttr("ignore_index") || !isAbsent(classWeightsOf(op)));
+}
+
+BatchShares::BatchShares(mlir::func::FuncOp main) : finder(finderOf(main)) {
+  for (mlir::BlockArgument argument : main.getArguments())
+    shares[argument] = finder.carriesAny(argument) ? BatchShare::Rows : BatchShare::Same;
+  for (mlir::Operation &op : main.front().without_terminator()) {
+    BatchShare share = shareOf(&op);
+    mlir::Operation *since = &op;
+    for (mlir::Value operand : op.getOperands())
+      if (mlir::Operation *earlier = unknownSince(operand); earlier && since == &op)
+        since = earlier;
+    for (mlir::Value result : op.getResults()) {
+      shares[result] = finder.carriesAny(result) ? BatchShare::Rows : share;
+      if (of(result) == BatchShare::Unknown)
+        unknown[result] = since;
+    }
+  }
+}
+
+llvm::ArrayRef<unsigned> BatchShares::termsOf(mlir::Operation *op) const {
+  auto found = terms.find(op);
+  return found == terms.end() ? llvm::ArrayRef<unsigned>() : llvm::ArrayRef<unsigned>(found->second);
+}
+
+/// A reduction over the batch of operands with rows.
+BatchShare BatchShares::reduced(mlir::Operation *op, const FactorRule &rule) const {
+  bool isReduced = false;
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), rule.operands)) {
+    if (of(value) == BatchShare::Same)
+      continue;
+    if (of(value) != BatchShare::Rows)
+      return BatchShare::Unknown;
+    for (auto [dim, factors] : llvm::enumerate(tensor.dims)) {
+      if (finder.timesCarried(value, static_cast<unsigned>(dim)) == 0)
+        continue;
+      for (FactorId factor : factors) {
+        if (!rule.isReduction(factor))
+          continue;
+        if (rule.factor(factor).whole || rule.factor(factor).combiner != Combiner::Sum)
+          return BatchShare::Unknown;
+        isReduced = true;
+      }
+    }
+  }
+  if (!isReduced || !addsUp(op, rule))
+    return BatchShare::Unknown;
+  return llvm::isa<ReduceMeanOp>(op) ? BatchShare::Mean : BatchShare::Sum;
+}
+
+/// An op that is linear in `terms`, all of its operands that depend on the batch.
+BatchShare BatchShares::joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms) const {
+  auto all = [&](auto isOne) {
+    return llvm::all_of(terms, [&](unsigned index) { return isOne(of(op->getOperand(index))); });
+  };
+  if (all([](BatchShare share) { return share == BatchShare::Sum; }))
+    return BatchShare::Sum;
+  if (all([](BatchShare share) { return share == BatchShare::Mean || share == BatchShare::Same; }))
+    return BatchShare::Mean;
+  if (all([](BatchShare share) { return isTerm(share) || share == BatchShare::Same; }))
+    return BatchShare::Terms;
+  bool isAlone = terms.size() == 1 && of(op->getOperand(terms[0])) == BatchShare::Quotient;
+  return isAlone ? BatchShare::Quotient : BatchShare::Unknown;
+}
+
+/// Does `value` depend on floats that could be trained?
+bool BatchShares::dependsOnWeights(mlir::Value value) const {
+  llvm::SetVector<mlir::Operation *> behind;
+  auto add = [&](mlir::Value each) {
+    if (mlir::Operation *op = each.getDefiningOp())
+      behind.insert(op);
+  };
+  add(value);
+  for (size_t next = 0; next < behind.size(); ++next) {
+    mlir::Operation *op = behind[next];
+    if (llvm::isa<ParameterOp>(op) && isFloat(op->getResult(0)) && !op->hasAttr(roleAttribute))
+      return true;
+    bool isDerived = llvm::any_of(op->getResults(), [](mlir::Value each) { return !isAbsent(each) && isFloat(each); });
+    if (!isDerived)
+      continue; // no gradient goes through integers and truth values
+    llvm::for_each(op->getOperands(), add);
+  }
+  return false;
+}
+
+/// One number, the second, divides the first, and is no function of weights.
+bool BatchShares::isQuotient(mlir::Operation *op) const {
+  if (!llvm::isa<DivOp>(op) || !isFloat(op->getResult(0)))
+    return false;
+  mlir::Value above = op->getOperand(0), below = op->getOperand(1);
+  bool isOne = llvm::all_of(dimsOf(below), [](int64_t size) { return size == 1; });
+  bool follow = isTerm(of(below)) && (isTerm(of(above)) || of(above) == BatchShare::Same);
+  return isOne && follow && above.getType() == op->getResult(0).getType() && !dependsOnWeights(below);
+}
+
+/// A constant that was made from the batch, or one number times or over such a constant.
+std::optional<BatchShare> BatchShares::byNumberOfBatch(mlir::Operation *op) const {
+  if (std::optional<int64_t> power = powerOfBatch(op))
+    return *power == 1 ? BatchShare::Sum : BatchShare::Unknown;
+  if (!llvm::isa<MulOp, DivOp>(op) || !isFloat(op->getResult(0)))
+    return std::nullopt;
+  mlir::Operation *last = op->getOperand(1).getDefiningOp(), *first = op->getOperand(0).getDefiningOp();
+  std::optional<int64_t> power = last ? powerOfBatch(last) : std::nullopt;
+  mlir::Value other = op->getOperand(0);
+  if (llvm::isa<MulOp>(op) && !power && first) {
+    power = powerOfBatch(first);
+    other = op->getOperand(1);
+  } else if (llvm::isa<DivOp>(op) && power) {
+    power = -*power;
+  }
+  if (power == -1 && of(other) == BatchShare::Sum)
+    return BatchShare::Mean;
+  if (power == 1 && (of(other) == BatchShare::Mean || of(other) == BatchShare::Same))
+    return BatchShare::Sum;
+  return std::nullopt;
+}
+
+BatchShare BatchShares::shareOf(mlir::Operation *op) {
+  if (std::optional<BatchShare> share = byNumberOfBatch(op))
+    return *share;
+  auto isSame = [&](mlir::Value operand) { return of(operand) == BatchShare::Same; };
+  if (llvm::all_of(op->getOperands(), isSame))
+    return BatchShare::Same;
+  auto isSummed = [&](mlir::Value operand) { return isTerm(of(operand)) || of(operand) == BatchShare::Quotient; };
+  if (isLossOfLabels(op) && !hasReduction(op, "none") && llvm::none_of(op->getOperands(), isSummed)) {
+    if (hasReduction(op, "sum"))
+      return BatchShare::Sum;
+    return countsLabels(op) ? BatchShare::Quotient : BatchShare::Mean;
+  }
+  const FactorRule *rule = finder.ruleOf(op);
+  if (!rule)
+    return BatchShare::Unknown;
+  if (isQuotient(op))
+    return BatchShare::Quotient;
+  for (llvm::ArrayRef<unsigned> group : linearGroups(op, *rule)) {
+    auto isOutside = [&](unsigned index) { return !llvm::is_contained(group, index); };
+    auto others = llvm::make_filter_range(llvm::seq(op->getNumOperands()), isOutside);
+    bool hasRows = llvm::any_of(group, [&](unsigned index) { return of(op->getOperand(index)) == BatchShare::Rows; });
+    if (hasRows || !llvm::all_of(others, [&](unsigned index) { return isSame(op->getOperand(index)); }))
+      continue;
+    terms[op].assign(group.begin(), group.end());
+    return joined(op, group);
+  }
+  return reduced(op, *rule);
+}
+
+} // namespace apc

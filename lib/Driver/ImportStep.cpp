@@ -1,6 +1,8 @@
 // Settings of the model and of its batch as an import.
 #include "apc/Driver/ImportStep.h"
 
+#include "Points/NumbersOfBatch.h"
+
 #include "apc/Autodiff/ExpandGradients.h"
 #include "apc/Autodiff/HeldBackward.h"
 #include "apc/IR/MainFunction.h"
@@ -79,6 +81,8 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
                       "accepted, or another --micro-batch",
                       copiesOf(request), counted(*request.microBatch, "sample"), *request.microBatch);
   const int64_t batch = *request.microBatch / copiesOf(request);
+  if (request.mode == StepMode::Train && batch < *request.globalBatch)
+    markNumbersOfBatch(mainOf(*model->module), request, batch, context);
   if (llvm::Error error = checkHeldBatch(mainOf(*model->module), request, batch))
     return inModelOf(request, std::move(error));
   if (llvm::Error error = changeBatch(mainOf(*model->module), batch))

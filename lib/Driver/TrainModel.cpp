@@ -1,7 +1,6 @@
 // The training step that a request asks for, and facts about it.
 #include "apc/Driver/TrainModel.h"
 
-#include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
@@ -30,21 +29,6 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
     return llvm::Error::success();
   llvm::Expected<TrainingStep> step = requestedStep(*module, request);
   return step ? (module = std::move(step->module), llvm::Error::success()) : step.takeError();
-}
-
-/// The backward pass that a model holds, and what follows; "" where it is not planned as it is.
-static std::string heldNote(mlir::ModuleOp module, const PlanRequest &request) {
-  std::optional<HeldBackward> held;
-  if (request.mode == StepMode::Train && request.backward == BackwardMode::Held)
-    held = findHeldBackward(mainOf(module), request.loss);
-  if (!held)
-    return "";
-  llvm::StringRef without = held->updatesWeights() ? "another optimizer, micro-batches, recomputation and a pipeline"
-                                                   : "recomputation and a pipeline";
-  return llvm::formatv("the model holds its backward pass{0}: {1}; it is planned as it is, without {2}; --backward "
-                       "derived derives another one from the loss",
-                       held->updatesWeights() ? " and its optimizer" : "", describeHeld(mainOf(module), *held),
-                       without);
 }
 
 llvm::Expected<PlanRequest> withoutOpenChoices(const PlanRequest &request) {
@@ -77,19 +61,6 @@ llvm::Expected<PlanRequest> withoutOpenChoices(const PlanRequest &request) {
   return own;
 }
 
-std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request) {
-  if (std::string held = heldNote(module, request); !held.empty())
-    return {held};
-  const int64_t copies = copiesOf(request);
-  if (request.mode == StepMode::Infer || microBatchesOf(request) * copies == 1 ||
-      request.batchNorm == BatchNormMode::Frozen || !takesBatchStatistics(mainOf(module)))
-    return {};
-  return {llvm::formatv("batch normalisation takes the statistics of each {0} of {1} samples, not of all {2}: "
-                        "the step is not that of the whole batch",
-                        copies > 1 ? "copy" : "micro-batch", *request.microBatch / copies, *request.globalBatch)
-              .str()};
-}
-
 llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
@@ -102,9 +73,7 @@ llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request) {
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {
-  if (request.mode == StepMode::Train)
-    recognizeComposites(*module, /*trains=*/true);
-  return buildRequestedStep(module, request);
+  return buildNotedStep(module, request).takeError();
 }
 
 } // namespace apc

@@ -19,6 +19,10 @@ llvm::Error buildRequestedStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const 
 /// The same, with composites recognised before: gradients of a LayerNormalization, not of its parts. A forward pass is
 /// left alone here, too.
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request);
+/// The same, with remarks on the step: a backward pass that the model holds, statistics of each micro-batch, a loss
+/// that micro-batches do not add up to.
+llvm::Expected<std::vector<std::string>> buildNotedStep(mlir::OwningOpRef<mlir::ModuleOp> &module,
+                                                        const PlanRequest &request);
 
 /// `request` without choices that a backward pass which the model holds does not allow, where they are left open: no
 /// recomputation, no pipeline, and micro-batches of the samples that the model was exported for. Other models leave it
@@ -27,8 +31,5 @@ llvm::Expected<PlanRequest> withoutOpenChoices(const PlanRequest &request);
 
 /// The layers of the model that repeat, as far as a training step may recompute them one by one. Errors as above.
 llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request);
-
-/// Remarks on the step that a request asks for, of `module`, a forward pass.
-std::vector<std::string> trainingNotes(mlir::ModuleOp module, const PlanRequest &request);
 
 } // namespace apc

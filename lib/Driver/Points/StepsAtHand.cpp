@@ -26,15 +26,15 @@ llvm::Expected<StepAtHand> buildStep(const PlanRequest &request) {
   if (!model)
     return model.takeError();
   const double importSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::vector<std::string> notes = trainingNotes(*model->module, request);
-  if (llvm::Error error = recognizeAndBuildStep(model->module, request))
-    return std::move(error);
+  llvm::Expected<std::vector<std::string>> notes = buildNotedStep(model->module, request);
+  if (!notes)
+    return notes.takeError();
   llvm::Expected<OpGraph> graph = graphOfStep(*model->module, request.modelPath, request);
   if (!graph)
     return graph.takeError();
   if (llvm::Error error = checkNames(*graph, request.modelPath))
     return std::move(error);
-  return StepAtHand{std::move(model->report), std::move(*graph), std::move(notes), importSeconds};
+  return StepAtHand{std::move(model->report), std::move(*graph), std::move(*notes), importSeconds};
 }
 
 StepsAtHand::Key StepsAtHand::keyOf(const PlanRequest &request) {

@@ -84,17 +84,26 @@ llvm::Expected<std::vector<std::string>> Reader::row() {
   }
 }
 
+bool isBlank(llvm::ArrayRef<std::string> cells) {
+  return cells.size() == 1 && llvm::StringRef(cells.front()).trim().empty();
+}
+
 llvm::Error readHead(Reader &reader, CsvTable &table) {
   llvm::Expected<std::vector<std::string>> names = reader.row();
+  while (names && isBlank(*names) && !reader.atEnd()) {
+    table.headLine = reader.line();
+    names = reader.row();
+  }
   if (!names)
     return names.takeError();
   for (const std::string &cell : *names) {
-    std::string name = llvm::StringRef(cell).ltrim("\xef\xbb\xbf").trim().str();
+    std::string name = llvm::StringRef(cell).trim().lower();
     size_t index = table.columns.size();
     if (name.empty())
-      return inputError("{0}:1: column {1} has no name", table.source, index + 1);
+      return inputError("{0}:{1}: column {2} has no name", table.source, table.headLine, index + 1);
     if (!table.columns.emplace(name, index).second)
-      return inputError("{0}:1: column {1}: the name '{2}' stands twice", table.source, index + 1, name);
+      return inputError("{0}:{1}: column {2}: the name '{3}' stands twice", table.source, table.headLine, index + 1,
+                        name);
   }
   return llvm::Error::success();
 }
@@ -112,6 +121,7 @@ llvm::StringRef CsvRow::operator[](llvm::StringRef column) const {
 
 llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table) {
   table.source = source.str();
+  text.consume_front("\xef\xbb\xbf"); // a mark of UTF-8
   if (text.trim().empty())
     return inputError("{0}: the file is empty; a line of column names is expected", source);
   Reader reader(text, source);
@@ -122,11 +132,12 @@ llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &tab
     llvm::Expected<std::vector<std::string>> cells = reader.row();
     if (!cells)
       return cells.takeError();
-    if (cells->size() == 1 && llvm::StringRef(cells->front()).trim().empty())
+    if (isBlank(*cells))
       continue;
     if (cells->size() != table.columns.size())
-      return inputError("{0}:{1}: column {2}: the row has {3} cells, and line 1 has {4}", source, line,
-                        std::min(cells->size(), table.columns.size()) + 1, cells->size(), table.columns.size());
+      return inputError("{0}:{1}: column {2}: the row has {3} cells, and line {4} has {5}", source, line,
+                        std::min(cells->size(), table.columns.size()) + 1, cells->size(), table.headLine,
+                        table.columns.size());
     table.rows.emplace_back(table.columns, std::move(*cells), line);
   }
   return llvm::Error::success();

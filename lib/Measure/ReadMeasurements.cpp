@@ -4,6 +4,8 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace apc {
 
 namespace {
@@ -20,14 +22,16 @@ llvm::Expected<RowReader> readerOf(const CsvTable &table) {
   const Format formats[] = {
       {{"id", "model_family", "measured_metric", "iteration_time_s", "micro_batch", "num_devices"}, readThroughputRow},
       {{"id", "model_family", "test_case", "mem_max_before_save_bytes", "micro_batch", "num_devices"}, readTestRow}};
-  std::string missing;
+  std::vector<std::string> missing;
   for (const Format &format : formats) {
     auto absent = llvm::find_if(format.columns, [&](llvm::StringRef column) { return !table.has(column); });
     if (absent == format.columns.end())
       return format.read;
-    missing += missing.empty() ? "'" + absent->str() + "' is needed" : ", or '" + absent->str() + "'";
+    if (!llvm::is_contained(missing, absent->str()))
+      missing.push_back(absent->str());
   }
-  return inputError("{0}:1: columns of neither format of measurements: {1}", table.source, missing);
+  return inputError("{0}:{1}: columns of neither format of measurements: '{2}' is needed", table.source, table.headLine,
+                    llvm::join(missing, "' or '"));
 }
 
 } // namespace

@@ -39,6 +39,20 @@ TEST_CASE("a last line without its end is a row") {
   CHECK(table.rows[1]["n"].empty());
 }
 
+TEST_CASE("blank lines, a mark of UTF-8 and capitals in the head do no harm") {
+  CsvTable table;
+  REQUIRE(!parseCsv("\xef\xbb\xbf\"id\",\"N\"\n\"a\",\"1\"\n", "t.csv", table));
+  CHECK(table.rows[0]["id"] == "a");
+  CHECK(table.rows[0]["n"] == "1");
+  CsvTable late;
+  REQUIRE(!parseCsv("\n  \r\nid,n\n\na,1\n", "t.csv", late));
+  REQUIRE(late.rows.size() == 1);
+  CHECK(late.rows[0]["id"] == "a");
+  CHECK(late.rows[0].line() == 5);
+  CHECK(faultOf("\na,b\n1\n") == "t.csv:3: column 2: the row has 1 cells, and line 2 has 2");
+  CHECK(faultOf("\na,,b\n") == "t.csv:2: column 2 has no name");
+}
+
 TEST_CASE("malformed tables are refused with their place") {
   CHECK(faultOf(" \n") == "t.csv: the file is empty; a line of column names is expected");
   CHECK(faultOf("a,a\n1,2\n") == "t.csv:1: column 2: the name 'a' stands twice");

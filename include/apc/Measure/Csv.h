@@ -33,7 +33,8 @@ private:
 };
 
 struct CsvTable {
-  std::string source; ///< for messages: the file
+  std::string source;  ///< for messages: the file
+  size_t headLine = 1; ///< where the names of the columns stand, in lower case in `columns`
   std::map<std::string, size_t> columns;
   std::vector<CsvRow> rows; ///< refer to `columns`
 
@@ -44,9 +45,9 @@ struct CsvTable {
   bool has(llvm::StringRef column) const { return columns.count(column.str()) != 0; }
 };
 
-/// Reads a table with a row of column names. Errors (input) name source, line and column: a quote that does not end or
-/// begins in mid-cell, a row with more or fewer cells than the head, a column without name or with the name of another,
-/// an empty file.
+/// Reads a table with a row of column names, in any case; blank lines are skipped. Errors (input) name source, line and
+/// column: a quote that does not end or begins in mid-cell, a row with more or fewer cells than the head, a column
+/// without name or with the name of another, an empty file.
 llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table);
 
 /// The number of a cell; none where the cell is blank. Errors (input) name source, line, column and the text:

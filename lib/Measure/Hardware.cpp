@@ -1,6 +1,8 @@
 // Hardware as measurements name it, as presets with figures of their own.
 #include "Fields.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 namespace apc {
@@ -43,22 +45,52 @@ const std::vector<KnownHardware> &knownHardware() {
   return known;
 }
 
-/// "gb300" is not "b300", and "h100" not "gh100".
+/// "gb300" is not "b300", and "h100" not "gh100"; "8xa100", "dgxh100", "ascend910b" and "tpuv4" are written together.
 bool hasWord(llvm::StringRef text, llvm::StringRef word) {
-  for (size_t at = text.find(word); at != llvm::StringRef::npos; at = text.find(word, at + 1))
-    if (at == 0 || !llvm::isAlnum(text[at - 1]))
-      return true;
-  return false;
+  return llvm::Regex(("(^|[^0-9a-z]|[0-9]x|dgx|hgx|ascend|tpu)" + word).str()).match(text);
 }
 
-/// "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps" or "40 gb/s".
-bool hasMemory(llvm::StringRef text, int64_t gigabytes) {
-  return llvm::Regex("(^|[^0-9a-z.])" + std::to_string(gigabytes) + "[ -]?g(b|ib)?($|[^0-9a-z/])").match(text);
+/// The first size of "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps" or "40 gb/s", and no memory of a
+/// host: none of "512 GB host RAM". 0 for none.
+int64_t memoryIn(llvm::StringRef text) {
+  const llvm::Regex size("(^|[^0-9a-z.])([0-9]+)[ -]?g(b|ib)?($|[^0-9a-z/].*)");
+  const llvm::Regex ofHost("^[^0-9a-z]*(of )?(host|cpu|system|main)");
+  llvm::SmallVector<llvm::StringRef, 5> matches;
+  while (size.match(text, &matches)) {
+    text = matches[4];
+    int64_t gigabytes = 0;
+    if (!ofHost.match(text) && !matches[2].getAsInteger(10, gigabytes))
+      return gigabytes;
+  }
+  return 0;
 }
 
 bool isNamed(llvm::StringRef text, const KnownHardware &known) {
   return llvm::all_of(known.words, [&](llvm::StringRef word) { return hasWord(text, word); }) &&
-         (known.gigabytes == 0 || hasMemory(text, known.gigabytes));
+         (known.gigabytes == 0 || memoryIn(text) == known.gigabytes);
+}
+
+/// Parts of one name that differ in speed, memory and links, and the memory of those that presets describe.
+struct Part {
+  llvm::StringLiteral word;
+  std::vector<int64_t> gigabytes; ///< none: of any size
+};
+
+/// Why a name is that of a part without a preset, though a preset has its word; empty: it is not.
+std::string otherPartIn(llvm::StringRef text) {
+  const Part parts[] = {{"v100", {16, 32}}, {"a100", {40, 80}}, {"h100", {80}}, {"h200", {}}};
+  const Part *part = llvm::find_if(parts, [&](const Part &each) { return hasWord(text, each.word); });
+  if (part == std::end(parts))
+    return "";
+  const std::string name = part->word.upper();
+  const bool isOnBoard = llvm::Regex("sxm|nvswitch|dgx|hgx").match(text);
+  if (!isOnBoard && llvm::Regex("(^|[^0-9a-z])(pcie|nvl($|[^0-9a-z]))").match(text))
+    return "known is the " + name + " as SXM with NVLink, not as PCIe or NVL";
+  const int64_t gigabytes = memoryIn(text);
+  if (gigabytes == 0 || part->gigabytes.empty() || llvm::is_contained(part->gigabytes, gigabytes))
+    return "";
+  auto sizes = llvm::map_range(part->gigabytes, [](int64_t size) { return std::to_string(size); });
+  return "known is the " + name + " with " + llvm::join(sizes, " or ") + " GB, not with " + std::to_string(gigabytes);
 }
 
 } // namespace
@@ -67,6 +99,8 @@ void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode,
   std::string lower = hardware.lower();
   if (lower.empty())
     return fields.leaveOut("no hardware");
+  if (std::string reason = otherPartIn(lower); !reason.empty())
+    return fields.leaveOut(reason);
   for (const KnownHardware &known : knownHardware()) {
     if (!isNamed(lower, known))
       continue;

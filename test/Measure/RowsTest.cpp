@@ -142,22 +142,29 @@ TEST_CASE("families decide what sizes do not") {
   CHECK(readRows({throughputCells({{"model_family", "BERT"}})})[0].model.kind == TransformerKind::Encoder);
 }
 
-TEST_CASE("hardware is a preset with the figures that its source states") {
-  auto hardware = [](const char *name) { return readRows({throughputCells({{"hardware", name}})})[0]; };
-  CHECK(hardware("NVIDIA H100 SXM").cluster == "dgx-h100");
-  CHECK(hardware("NVIDIA GB200 NVL72").cluster == "gb200-nvl72");
-  CHECK(hardware("NVIDIA A100-40GB (RoCE)").cluster == "dgx-a100-40gb");
-  Measurement aws = hardware("AWS: 8x NVIDIA V100-16GB NVLink per host, 25 Gbps between hosts");
-  CHECK(aws.cluster == "dgx1-v100-32gb");
-  CHECK(aws.overrides == std::vector<std::string>{"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"});
-  CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
-        std::vector<std::string>{"device.memory_bytes=79.25GiB", "level.device.size=4"});
-  CHECK(hardware("NVIDIA H100 SXM").overrides.empty());
-  for (const char *name : {"A100 40 GB", "A100-SXM4-40G", "A100 40GiB, 200 Gb/s"})
-    CHECK(hardware(name).cluster == "dgx-a100-40gb");
-  for (const char *name : {"A100 80 GB", "A100, 40 Gb/s between nodes", "A100, 40Gbps", "A100 x 140 GB"})
-    CHECK(hardware(name).cluster == "dgx-a100-80gb");
-  CHECK(hardware("Tesla V100 16 GB").overrides == std::vector<std::string>{"device.memory_bytes=16GB"});
+TEST_CASE("models with experts state them") {
+  for (const char *family : {"GShard MoE", "GPT-MoE", "Mixtral", "Mistral 8x22B", "Qwen3-MoE", "Qwen3-30B-A3B"})
+    CHECK(reasonOf({{"model_family", family}}) == "no experts/topk of a model with experts");
+  CHECK(reasonOf({{"model_family", "GPT-MoE"}, {"experts/topk", "8/2"}}).empty());
+  CHECK(reasonOf({{"model_family", "GPT 8-layer ablation"}}).empty());
+}
+
+TEST_CASE("words inside others decide no family") {
+  for (const char *family : {"LLaMA (NVLink)", "GPT (hybrid parallel)", "GPT worldwide"})
+    CHECK(reasonOf({{"model_family", family}}).empty());
+  for (const std::string family :
+       {"Qwen2.5-VL-7B", "Qwen3-Next", "GPT hybrid", "Nemotron-H", "Wide GPT", "Llama QLoRA"})
+    CHECK(reasonOf({{"model_family", family}}) == "model family unknown: " + family);
+}
+
+TEST_CASE("precisions have several names") {
+  auto precisionOf = [](const char *text) { return readRows({throughputCells({{"precision", text}})})[0].precision; };
+  for (const char *text : {"fp16 mixed", "float16", "half", "fp16/bf16 mixed"})
+    CHECK(precisionOf(text) == PrecisionChoice::Fp16);
+  for (const char *text : {"amp_bf16", "bfloat16", "half precision (bf16)"})
+    CHECK(precisionOf(text) == PrecisionChoice::Bf16);
+  for (const char *text : {"fp32", "float32", "TF32"})
+    CHECK(precisionOf(text) == PrecisionChoice::Fp32);
 }
 
 TEST_CASE("rows that cannot be used have a reason") {

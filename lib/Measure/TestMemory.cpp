@@ -9,7 +9,10 @@ namespace {
 
 constexpr int64_t kib = 1024, mib = 1024 * kib;
 
-bool isHopper(llvm::StringRef hardware) { return hardware.contains_insensitive("h100"); }
+/// Of compute capability 9.0.
+bool isHopper(llvm::StringRef hardware) {
+  return hardware.contains_insensitive("h100") || hardware.contains_insensitive("h200");
+}
 bool isAmpere(llvm::StringRef hardware) { return hardware.contains_insensitive("a100"); }
 
 /// One workspace of cuBLAS for each of two streams: PyTorch takes ":4096:2:16:8", which is 2 times 4,096 KiB and 8

@@ -2,6 +2,8 @@
 #include "Families.h"
 #include "Fields.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace apc {
 
 namespace {
@@ -21,6 +23,8 @@ void setKind(Fields &fields, TransformerShape &shape) {
     shape.kind = TransformerKind::EncoderDecoder;
   else if (family != "gpt" && family != "moe")
     fields.leaveOut("model family unknown: " + family);
+  if (family == "moe" && shape.experts == 0)
+    fields.leaveOut("no experts");
   if (shape.kind == TransformerKind::EncoderDecoder) {
     shape.decoderLayers = fields.needed("decoder_layers");
     shape.decoderSequence = fields.needed("decoder_seq");
@@ -120,6 +124,17 @@ void setLayout(Fields &fields, Measurement &row) {
   row.overlaps = fields.text("overlap").contains("grad_reduce");
 }
 
+/// Attention in parts: "unfused", "unfused;fused=0" (NVTE_FUSED_ATTN=0), and "auto;fused=0;flash=0", which leaves no
+/// other kernels.
+bool isUnfused(const Fields &fields) {
+  llvm::SmallVector<llvm::StringRef> words;
+  std::string backend = fields.lower("attention_backend");
+  llvm::StringRef(backend).split(words, ';');
+  auto has = [&](llvm::StringRef word) { return llvm::is_contained(words, word); };
+  return has("unfused") || has("local") || has("local_unfused") || (has("fused=0") && has("flash=0")) ||
+         fields.text("transformer_impl") == "local";
+}
+
 } // namespace
 
 Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
@@ -143,8 +158,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   setLayout(fields, row);
   setTables(row);
   setPrecision(fields, fields.text("precision"), row);
-  bool isUnfused = fields.text("attention_backend") == "unfused" || fields.text("transformer_impl") == "local";
-  row.runtime = isUnfused ? "megatron-2023-unfused" : "megatron-2023";
+  row.runtime = isUnfused(fields) ? "megatron-2023-unfused" : "megatron-2023";
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
   if (fields.isLeftOut())
     return row;

@@ -19,8 +19,14 @@ TEST_CASE("a row of a test is read") {
 }
 
 TEST_CASE("attention of a test decides its runtime") {
-  CHECK(readRows({testCells({{"attention_backend", "unfused"}})})[0].runtime == "megatron-2023-unfused");
-  CHECK(readRows({testCells({{"attention_backend", "flash"}})})[0].runtime == "megatron-2023");
+  auto runtimeOf = [](const char *backend) {
+    return readRows({testCells({{"attention_backend", backend}, {"transformer_impl", "transformer_engine"}})})[0]
+        .runtime;
+  };
+  for (const char *backend : {"unfused", "unfused;fused=0", "auto;fused=0;flash=0"})
+    CHECK(runtimeOf(backend) == "megatron-2023-unfused");
+  for (const char *backend : {"flash", "auto", "auto;fused=1", "auto;fused=0"})
+    CHECK(runtimeOf(backend) == "megatron-2023");
 }
 
 TEST_CASE("libraries of a test hold memory beside its program") {
@@ -37,6 +43,7 @@ TEST_CASE("libraries of a test hold memory beside its program") {
         64 * mebi + 4 * mebi + betweenStages);
   CHECK(besideOf({{"hardware", "A100"}, {"notes", "args: moe-grouped-gemm"}}) ==
         65 * mebi / 4 + 20 * mebi + betweenStages);
+  CHECK(besideOf({{"hardware", "H200"}}) == 64 * mebi + 32 * mebi + betweenStages);
   CHECK(besideOf({{"hardware", "GB200"}}) == 65 * mebi / 4 + 32 * mebi + betweenStages);
   const int64_t scores = 2 * 4 * 128 * 128 * 2; // of 4 heads
   CHECK(besideOf({{"transformer_impl", "local"}}) == 64 * mebi + scores + betweenStages);
@@ -61,6 +68,7 @@ TEST_CASE("tests that cannot be used have a reason") {
   CHECK(reasonOfTest({{"mode", "inference"}}) == "mode inference");
   CHECK(reasonOfTest({{"optimizer", "muon"}}) == "optimizer unknown: muon");
   CHECK(reasonOfTest({{"model_family", "hybrid"}}) == "model family unknown: hybrid");
+  CHECK(reasonOfTest({{"model_family", "moe"}}) == "no experts");
   CHECK(reasonOfTest({{"layer_pattern", "moe ([0]*1+[1]*15)"}}) == "layers follow a pattern");
   CHECK(reasonOfTest({{"position_embedding", "alibi"}}) == "position_embedding unknown: alibi");
   CHECK(reasonOfTest({{"position_embedding", ""}}).empty());

@@ -2,6 +2,7 @@
 #include "Families.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -54,20 +55,29 @@ constexpr Family families[] = {{"t5", t5},          {"bert", bert},     {"nemotr
                                {"baichuan", llama}, {"maxtext", llama}, {"gpt", gpt},           {"bloom", gpt},
                                {"moe", gpt}};
 
-/// Models that are trained in part, or hold more than a transformer.
-constexpr llvm::StringLiteral others[] = {"lora",   "finetune",   "sft", "gpt-oss", "deepseek", "multimodal",
-                                          "hybrid", "nemotron-h", "vl",  "wide",    "next"};
+/// Models that are trained in part, or hold more than a transformer. Short names count where no letter is beside them:
+/// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" is of the layout.
+bool isOther(const std::string &lower) {
+  static const llvm::Regex parallel("hybrid[ -]*(3d[ -]*)?parallel");
+  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal");
+  static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|wide|next)($|[^a-z])");
+  return anywhere.match(lower) || words.match(parallel.sub("", lower));
+}
 
 } // namespace
 
 std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name) {
   std::string lower = name.lower();
-  if (llvm::any_of(others, [&](llvm::StringRef word) { return llvm::StringRef(lower).contains(word); }))
+  if (isOther(lower))
     return std::nullopt;
   for (const Family &family : families)
     if (llvm::StringRef(lower).contains(family.word))
       return family.shape();
   return std::nullopt;
+}
+
+bool hasExperts(llvm::StringRef name) {
+  return llvm::Regex("moe|mixtral|(^|[^0-9a-z])[0-9]+x[0-9.]+b|b-a[0-9.]+b", llvm::Regex::IgnoreCase).match(name);
 }
 
 } // namespace apc

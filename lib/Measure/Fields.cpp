@@ -4,6 +4,7 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -66,8 +67,8 @@ std::optional<double> Fields::figure(llvm::StringRef column, bool isUsed) {
 
 bool Fields::isYes(llvm::StringRef column) {
   std::string text = lower(column);
-  bool isNo = text.empty() || text == "no" || text == "false" || text == "0";
-  bool isYes = text == "yes" || text == "true" || text == "1";
+  bool isNo = text.empty() || llvm::is_contained({"no", "n", "off", "false", "0"}, text);
+  bool isYes = llvm::is_contained({"yes", "y", "on", "true", "1"}, text);
   if (!isNo && !isYes)
     leaveOut(column.str() + " '" + row[column].str() + "' is neither yes nor no");
   return isYes;
@@ -79,18 +80,19 @@ void Fields::leaveOut(const std::string &reason) {
 }
 
 void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
-  std::string lower = name.lower();
-  llvm::StringRef text(lower);
-  if (text.contains("fp8") || text.contains("fp4") || text.contains("int8"))
+  auto names = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(name); };
+  if (names("fp8|float8|fp4|float4|int8"))
     fields.leaveOut("precision of 8 bits or fewer");
-  else if (text.contains("fp16"))
+  else if (names("fp16|(^|[^b])float16"))
     into.precision = PrecisionChoice::Fp16;
-  else if (text.contains("bf16") || text.contains("bfloat16"))
+  else if (names("bf16|bfloat16"))
     into.precision = PrecisionChoice::Bf16;
-  else if (text.contains("fp32") || text.contains("tf32"))
+  else if (names("(^|[^a-z])half($|[^a-z])"))
+    into.precision = PrecisionChoice::Fp16;
+  else if (names("fp32|tf32|float32"))
     into.precision = PrecisionChoice::Fp32;
   else
-    fields.leaveOut(text.empty() ? "no precision" : "precision unknown: " + name.str());
+    fields.leaveOut(name.empty() ? "no precision" : "precision unknown: " + name.str());
 }
 
 void setTables(Measurement &row) { row.model.isTied = row.model.isTied && row.layout.pipeline == 1; }

@@ -20,7 +20,8 @@ public:
   int64_t whole(llvm::StringRef column, int64_t otherwise, int64_t least = 1);
   /// A figure that predictions are held to, which has to be above 0; none where the cell is blank or not for use.
   std::optional<double> figure(llvm::StringRef column, bool isUsed = true);
-  /// "yes", "true" or 1, and "no", "false", 0 or blank, in any case; any other text leaves the row out.
+  /// "yes", "y", "on", "true" or 1, and "no", "n", "off", "false", 0 or blank, in any case; any other text leaves the
+  /// row out.
   bool isYes(llvm::StringRef column);
   /// Keeps the first reason.
   void leaveOut(const std::string &reason);

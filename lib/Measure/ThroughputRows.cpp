@@ -13,14 +13,26 @@ constexpr llvm::StringLiteral doubtful[] = {"sc21fig",  "amdcvs",    "mindspeed3
                                             "maxtier-", "maxcustom", "alpa-weak24", "single"};
 
 constexpr int64_t mostClasses = int64_t(1) << 30, mostExperts = int64_t(1) << 15;
+constexpr double mostBytes = 1e15; ///< of one device; greater numbers are slips
 
-/// The number behind the first match of a pattern with one group in `text`.
-std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern) {
-  llvm::SmallVector<llvm::StringRef, 2> matches;
+/// The number in a group of the first match of a pattern in `text`.
+std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, size_t group = 1) {
+  llvm::SmallVector<llvm::StringRef, 5> matches;
   int64_t number = 0;
-  if (llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text, &matches) && !matches[1].getAsInteger(10, number))
+  if (llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text, &matches) && !matches[group].getAsInteger(10, number))
     return number;
   return std::nullopt;
+}
+
+/// Whether a pattern matches whole words of `text`, in any case: "zb-?v" is not in "zb-vocab".
+bool hasWords(llvm::StringRef text, llvm::StringRef pattern) {
+  return llvm::Regex(("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str(), llvm::Regex::IgnoreCase).match(text);
+}
+
+/// "OOM (-1)" and "out of memory", but not "no OOM".
+bool saysOutOfMemory(llvm::StringRef text) {
+  constexpr llvm::StringLiteral out = "(oom(ed|s)?|out[ -]of[ -]memory)";
+  return hasWords(text, out) && !hasWords(text, ("(no|not|non|never|without)[ -]+(run |ran |go )?" + out).str());
 }
 
 /// The classes that remarks state: "vocab 50257", "vocab 50,257". None where text goes on as another number would, or
@@ -35,6 +47,20 @@ std::optional<int64_t> classesIn(llvm::StringRef notes) {
   std::string digits = matches[1].str();
   llvm::erase(digits, ',');
   return llvm::StringRef(digits).getAsInteger(10, number) ? std::nullopt : std::optional(number);
+}
+
+void setExperts(Fields &fields, TransformerShape &shape) {
+  llvm::StringRef text = fields.text("experts/topk");
+  if (text.empty()) {
+    if (hasExperts(fields.text("model_family")))
+      fields.leaveOut("no experts/topk of a model with experts");
+    return;
+  }
+  auto [experts, chosen] = text.split('/');
+  if (experts.trim().getAsInteger(10, shape.experts) || chosen.trim().getAsInteger(10, shape.chosenExperts) ||
+      shape.experts < 1 || shape.experts > mostExperts || shape.chosenExperts < 1 ||
+      shape.chosenExperts > shape.experts)
+    fields.leaveOut("experts are not of the form 8/2");
 }
 
 void setModel(Fields &fields, TransformerShape &shape) {
@@ -56,13 +82,7 @@ void setModel(Fields &fields, TransformerShape &shape) {
   shape.headSize = shape.hidden / shape.heads;
   if (shape.kind == TransformerKind::EncoderDecoder)
     fields.leaveOut("lengths of encoder and decoder are not stated");
-  if (llvm::StringRef text = fields.text("experts/topk"); !text.empty()) {
-    auto [experts, chosen] = text.split('/');
-    if (experts.trim().getAsInteger(10, shape.experts) || chosen.trim().getAsInteger(10, shape.chosenExperts) ||
-        shape.experts < 1 || shape.experts > mostExperts || shape.chosenExperts < 1 ||
-        shape.chosenExperts > shape.experts)
-      fields.leaveOut("experts are not of the form 8/2");
-  }
+  setExperts(fields, shape);
 }
 
 /// Policies as this project calls them.
@@ -80,15 +100,17 @@ void setRecompute(Fields &fields, ParallelDegrees &layout) {
     fields.leaveOut("activations are moved to the host");
 }
 
-/// Schedules with split backward passes have no column; remarks name them.
+/// Schedules other than 1F1B have no column; remarks name them.
 void setSchedule(Fields &fields, ParallelDegrees &layout) {
   struct Name {
     llvm::StringRef pattern, schedule;
     int64_t chunks;
   };
-  constexpr Name names[] = {{"zb-?(h1|1p)", "zb-h1", 1}, {"zb-?(h2|2p)", "zb-h2", 1}, {"zb-?v", "zb-v", 2}};
+  constexpr Name names[] = {{"gpipe", "gpipe", 1},       {"zb-?(h1|1p)", "zb-h1", 1},     {"zb-?(h2|2p)", "zb-h2", 1},
+                            {"zb-?v", "zb-v", 2},        {"v-half", "v-half", 2},         {"v-min", "v-min", 2},
+                            {"dualpipe", "dualpipe", 2}, {"dualpipe-?v", "dualpipev", 2}, {"chimera", "chimera", 2}};
   std::string remarks = (fields.text("table_or_url") + " " + fields.text("notes")).str();
-  auto isNamed = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(remarks); };
+  auto isNamed = [&](llvm::StringRef name) { return hasWords(remarks, name); };
   size_t found = 0;
   for (const Name &name : names)
     if (isNamed(name.pattern)) {
@@ -98,6 +120,22 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
     }
   if (found > 1 || (found == 1 && isNamed("1f1b")))
     fields.leaveOut("several schedules are named");
+  if (found == 0 && isNamed("zero[ -]?bubble|zb"))
+    fields.leaveOut("a schedule without bubble is named, but not which");
+}
+
+/// The stage of ZeRO that remarks name: "ZeRO-1", "ZeRO3", "ZeRO stage 2", or FSDP, which cuts everything unless it
+/// says otherwise. Nothing is the default of every framework.
+int64_t stageIn(Fields &fields) {
+  llvm::StringRef notes = fields.text("notes");
+  if (std::optional<int64_t> stage =
+          numberIn(notes, "(^|[^0-9a-z])zero[-_ ]?(stage[-_ ]?)?([0-9])($|[^0-9a-z])", /*group=*/3))
+    return *stage;
+  if (!hasWords(notes, "fsdp2?") || hasWords(notes, "(no|not|without|non) *-?fsdp2?|no[-_ ]?shard"))
+    return 0;
+  if (hasWords(notes, "hybrid[-_ ]?shard|hsdp"))
+    fields.leaveOut("parameters are cut over a part of dp");
+  return hasWords(notes, "shard[-_ ]?grad[-_ ]?op") ? 2 : 3;
 }
 
 void setLayout(Fields &fields, Measurement &row) {
@@ -112,8 +150,8 @@ void setLayout(Fields &fields, Measurement &row) {
     layout.chunks = chunks;
   if (layout.pipeline > 1)
     setSchedule(fields, layout);
-  // Where the cell is blank, the remark may name the stage; nothing is the default of every framework.
-  int64_t zero = fields.whole("zero_stage", numberIn(fields.text("notes"), "ZeRO-([0-3])").value_or(0), /*least=*/0);
+  const bool hasStage = !fields.text("zero_stage").empty();
+  const int64_t zero = hasStage ? fields.whole("zero_stage", 0, /*least=*/0) : stageIn(fields);
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
   layout.zero = static_cast<int>(zero);
@@ -131,12 +169,14 @@ void setLayout(Fields &fields, Measurement &row) {
 void setFigures(Fields &fields, Measurement &row) {
   std::string metric = fields.lower("measured_metric");
   llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
-  row.ranOut = llvm::StringRef(metric).contains("feasib") && fields.text("measured_value").contains_insensitive("oom");
+  row.ranOut = llvm::StringRef(metric).contains("feasib") && saysOutOfMemory(fields.text("measured_value"));
   auto isFor = [&](char what) { return use.empty() || use.contains(what); };
   row.seconds = fields.figure("iteration_time_s", isFor('T'));
   bool isAnalytic = notes.contains_insensitive("analytic");
   if (std::optional<double> memory = fields.figure("memory_gb", isFor('M') && !isAnalytic))
     row.memoryBytes = *memory * (notes.contains("GiB") ? double(1 << 30) : 1e9);
+  if (row.memoryBytes && *row.memoryBytes > mostBytes)
+    fields.leaveOut("memory_gb is above that of any device");
   if (!row.seconds && !row.memoryBytes && !row.ranOut)
     fields.leaveOut(isAnalytic ? "memory is computed by its source"
                                : "no step time, memory or outcome to compare with");

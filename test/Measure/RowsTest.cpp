@@ -81,9 +81,9 @@ TEST_CASE("yes and no have several words") {
   auto isCut = [](const char *text) {
     return readRows({throughputCells({{"seq_parallel", text}})})[0].layout.cutsSequences;
   };
-  for (const char *text : {"yes", "Yes", "True", "1"})
+  for (const char *text : {"yes", "Yes", "True", "1", "on", "Y"})
     CHECK(isCut(text));
-  for (const char *text : {"no", "False", "0", ""})
+  for (const char *text : {"no", "False", "0", "", "off", "N"})
     CHECK(!isCut(text));
   CHECK(reasonOf({{"seq_parallel", "banana"}}) == "seq_parallel 'banana' is neither yes nor no");
 }
@@ -125,7 +125,29 @@ TEST_CASE("remarks name schedules that have no column") {
   CHECK(layoutOf("1F1B from the script", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,recompute=none");
   CHECK(layoutOf("ZB-1p of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=zb-h1,recompute=none");
   CHECK(layoutOf("ZB-V of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=zb-v,recompute=none");
-  CHECK(reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", "ZB-2p beside 1F1B"}}) == "several schedules are named");
+  CHECK(layoutOf("GPipe, all forward first", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=gpipe,recompute=none");
+  CHECK(layoutOf("DualPipe of DeepSeek", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipe,recompute=none");
+  CHECK(layoutOf("DualPipeV", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipev,recompute=none");
+  auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
+  CHECK(reasonFor("ZB-2p beside 1F1B") == "several schedules are named");
+  CHECK(reasonFor("GPipe, not 1F1B") == "several schedules are named");
+  CHECK(reasonFor("zb-vocab") == "a schedule without bubble is named, but not which");
+  CHECK(reasonFor("a zero-bubble schedule") == "a schedule without bubble is named, but not which");
+}
+
+TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blank") {
+  auto stageOf = [](const char *notes) {
+    return readRows({throughputCells({{"zero_stage", ""}, {"notes", notes}})})[0].layout.zero;
+  };
+  for (const char *notes : {"ZeRO-3", "ZeRO3", "ZeRO stage 3, bf16", "FSDP full shard", "PyTorch FSDP"})
+    CHECK(stageOf(notes) == 3);
+  for (const char *notes : {"ZeRO-2-like", "FSDP SHARD_GRAD_OP"})
+    CHECK(stageOf(notes) == 2);
+  for (const char *notes : {"", "zero 4k pages", "zero 50 values", "no FSDP", "FSDP NO_SHARD"})
+    CHECK(stageOf(notes) == 0);
+  CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
+  CHECK(reasonOf({{"notes", "FSDP hybrid shard"}}) == "parameters are cut over a part of dp");
+  CHECK(reasonOf({{"notes", "ZeRO-4"}}) == "ZeRO stage unknown");
 }
 
 TEST_CASE("families decide what sizes do not") {
@@ -205,20 +227,27 @@ TEST_CASE("numbers that no model has are a reason, not an attempt") {
 
 TEST_CASE("figures to compare with are above 0") {
   CHECK(reasonOf({{"memory_gb", "0"}, {"use", "TM"}}) == "memory_gb '0' is not above 0");
+  CHECK(reasonOf({{"memory_gb", "1e308"}, {"use", "M"}}) == "memory_gb is above that of any device");
   CHECK(reasonOf({{"memory_gb", "-3"}, {"use", "M"}}) == "memory_gb '-3' is not above 0");
   CHECK(reasonOf({{"memory_gb", "0"}, {"use", "T"}}).empty()); // not for use
   CHECK(reasonOf({{"iteration_time_s", "0.0"}}) == "iteration_time_s '0.0' is not above 0");
 }
 
 TEST_CASE("a row that ran out of memory has no time") {
-  Measurement row = readRows({throughputCells({{"measured_metric", "FEASIBILITY"},
-                                               {"measured_value", "OOM Error"},
-                                               {"iteration_time_s", ""},
-                                               {"use", "F"}})})
-                        .front();
-  CHECK(row.leftOut.empty());
-  CHECK(row.ranOut);
-  CHECK(!row.seconds);
+  auto rowOf = [](const char *outcome) {
+    return readRows({throughputCells({{"measured_metric", "FEASIBILITY"},
+                                      {"measured_value", outcome},
+                                      {"iteration_time_s", ""},
+                                      {"use", "F"}})})
+        .front();
+  };
+  for (const char *outcome : {"OOM Error", "OOM (-1)", "CUDA out of memory", "OOMed"}) {
+    CHECK(rowOf(outcome).leftOut.empty());
+    CHECK(rowOf(outcome).ranOut);
+    CHECK(!rowOf(outcome).seconds);
+  }
+  for (const char *outcome : {"no OOM", "ran, not out of memory", "did not run out of memory", "fits"})
+    CHECK(!rowOf(outcome).ranOut);
 }
 
 TEST_CASE("files of another kind are refused") {

@@ -113,6 +113,7 @@ llvm::Expected<Prediction> costOn(const OpGraph &graph, const Measurement &row, 
   prediction.computeSeconds = figures->computeSeconds;
   prediction.communicationSeconds = figures->communicationSeconds;
   prediction.exposedSeconds = figures->exposedCommunicationSeconds;
+  prediction.hostSeconds = figures->hostSeconds;
   prediction.bubbleSeconds = figures->bubbleSeconds;
   prediction.memoryBytes = addSaturating(figures->memory.total(), row.besideBytes);
   prediction.lastStageBytes = addSaturating(figures->lastWorker.total(), row.besideBytes);

@@ -213,15 +213,16 @@ std::string printScoreJson(const Score &score) {
 
 void printRows(llvm::ArrayRef<Measurement> rows, llvm::ArrayRef<Prediction> predictions, llvm::raw_ostream &os) {
   os << "file,line,id,source,group,devices,global_batch,layout,measured_seconds,predicted_seconds,compute_seconds,"
-        "communication_seconds,exposed_seconds,bubble_seconds,measured_bytes,predicted_bytes,last_stage_bytes,"
+        "communication_seconds,exposed_seconds,host_seconds,bubble_seconds,measured_bytes,predicted_bytes,last_stage_"
+        "bytes,"
         "limit_bytes,measured_boundary_bytes,boundary_bytes,ran_out,left_out\n";
   auto cell = [](std::optional<double> value) { return value ? printJson(*value) : std::string(); };
   for (const auto &[row, own] : llvm::zip(rows, predictions)) {
     os << quoted(row.file) << "," << row.line << "," << quoted(row.id) << "," << quoted(row.source) << ","
        << quoted(row.group) << "," << row.devices << "," << row.globalBatch << "," << quoted(row.layout.str()) << ","
        << cell(row.seconds);
-    for (double seconds :
-         {own.seconds, own.computeSeconds, own.communicationSeconds, own.exposedSeconds, own.bubbleSeconds})
+    for (double seconds : {own.seconds, own.computeSeconds, own.communicationSeconds, own.exposedSeconds,
+                           own.hostSeconds, own.bubbleSeconds})
       os << "," << cell(own.isCosted() ? std::optional(seconds) : std::nullopt);
     os << "," << cell(row.memoryBytes) << "," << own.memoryBytes << "," << own.lastStageBytes << ","
        << own.memoryLimitBytes << "," << cell(row.boundaryBytes) << "," << own.boundaryBytes << ","

@@ -122,6 +122,21 @@ TEST_CASE("what is alive between steps is compared apart") {
   CHECK(text.find("\"boundary_memory_p90\": 0.1") != std::string::npos);
 }
 
+TEST_CASE("the seconds of a row sum to its step") {
+  Prediction own = predicted(7);
+  own.computeSeconds = 1;
+  own.communicationSeconds = 1.5;
+  own.exposedSeconds = 0.5;
+  own.hostSeconds = 2.25;
+  own.bubbleSeconds = 3.25;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printRows(readRows({timed("a", "2")}), own, os);
+  CHECK(text.find("predicted_seconds,compute_seconds,communication_seconds,exposed_seconds,host_seconds,bubble_seconds,"
+                  "measured_bytes") != std::string::npos);
+  CHECK(text.find(",2.0,7.0,1.0,1.5,0.5,2.25,3.25,,") != std::string::npos);
+}
+
 TEST_CASE("the document holds shares, and null where there is nothing") {
   Score score = scoreRows(readRows({timed("a", "2")}), predicted(3));
   std::string text = printScoreJson(score);

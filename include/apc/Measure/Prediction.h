@@ -14,7 +14,8 @@ struct Prediction {
   double computeSeconds = 0;       ///< of a device; of a pipeline the mean of its workers, as the next two
   double communicationSeconds = 0; ///< of which no op hides `exposedSeconds`
   double exposedSeconds = 0;
-  double bubbleSeconds = 0;
+  double hostSeconds = 0;       ///< in which a device waits for launches of a slower host, in the same mean
+  double bubbleSeconds = 0;     ///< the step is compute, exposed, host and bubble together
   int64_t memoryBytes = 0;      ///< of the fullest device
   int64_t lastStageBytes = 0;   ///< of a device that holds the last stage
   int64_t boundaryBytes = 0;    ///< of such a device between two steps

@@ -11,6 +11,7 @@ struct LayoutFigures {
   double computeSeconds = 0; ///< of a device; of a pipeline the mean of its workers, as the next two
   double communicationSeconds = 0;
   double exposedCommunicationSeconds = 0;
+  double hostSeconds = 0; ///< in which a device waits for launches of a slower host, in the same mean
   double bubbleSeconds = 0;
   MemoryTable memory;                 ///< of the fullest device
   MemoryTable lastWorker;             ///< of a device of the worker that holds the last stage

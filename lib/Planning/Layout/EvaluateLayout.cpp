@@ -115,6 +115,7 @@ llvm::Expected<LayoutFigures> figuresOfLayout(const OpGraph &graph, const PlanRe
   figures.computeSeconds = plan.computeSeconds;
   figures.communicationSeconds = plan.communicationSeconds;
   figures.exposedCommunicationSeconds = plan.exposedCommunicationSeconds;
+  figures.hostSeconds = plan.hostSeconds;
   figures.bubbleSeconds = plan.bubbleSeconds;
   figures.memory = plan.memory;
   for (const StagePlan &stage : plan.stages)

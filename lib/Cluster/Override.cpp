@@ -1,6 +1,8 @@
 // From KEY=VALUE on a command line to a figure of the cluster and a value for it.
 #include "Override.h"
 
+#include "ReadFigure.h"
+
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -75,10 +77,12 @@ Error checkPlausible(StringRef key, StringRef text, double number) {
   if (!key.ends_with("bytes_per_second") || number <= 0 || number >= least)
     return Error::success();
   return inputError(
-      "--cluster-set {0}={1}: {1} bytes per second are implausibly few; write for instance 25e9 or 25GB/s", key, text);
+      "--cluster-set {0}={1}: {2} bytes per second are implausibly few; write for instance 25e9 or 25GB/s", key, text,
+      shortText(number));
 }
 
 Expected<JsonValue> readValue(StringRef key, StringRef text) {
+  text = text.trim();
   if (text == "true" || text == "false")
     return valueOf(text == "true");
   double number = 0;
@@ -93,7 +97,11 @@ Expected<JsonValue> readValue(StringRef key, StringRef text) {
   std::string what = ("--cluster-set " + key).str();
   if (isRate) {
     Expected<double> rate = parseBytesPerSecond(text, what);
-    return rate ? Expected<JsonValue>(valueOf(*rate)) : rate.takeError();
+    if (!rate)
+      return rate.takeError();
+    if (Error error = checkPlausible(key, text, *rate))
+      return error;
+    return valueOf(*rate);
   }
   Expected<int64_t> bytes = parseBytes(text, what);
   if (!bytes)

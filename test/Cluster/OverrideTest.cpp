@@ -119,6 +119,10 @@ TEST_CASE("rates that are implausibly small are refused: they are in bytes per s
       errorOf({"level.node.bytes_per_second=25"}) ==
       "--cluster-set level.node.bytes_per_second=25: 25 bytes per second are implausibly few; write for instance 25e9 "
       "or 25GB/s");
+  for (std::string value : {"25B/s", " 25", "200bps", "25 ", "25KB/s"}) {
+    INFO(value);
+    CHECK(llvm::StringRef(errorOf({"level.node.bytes_per_second=" + value})).contains("are implausibly few"));
+  }
   CHECK(with({"level.node.bytes_per_second=25e9"}).pool.levels[0].bytesPerSecond == 25e9);
 }
 

@@ -52,7 +52,7 @@ llvm::Error run(const ExplainFlags &flags) {
   llvm::Expected<Plan> plan = loadPlan(flags.plan);
   if (!plan)
     return plan.takeError();
-  if (flags.sensitivity && plan->sensitivity.empty())
+  if (flags.sensitivity && (plan->sensitivity.empty() || !flags.model.empty()))
     plan = replanned(*plan, flags);
   if (!plan)
     return plan.takeError();
@@ -85,11 +85,13 @@ Command addExplain(CLI::App &app) {
           ->check(notEmpty());
   verb->add_flag("--candidates", flags->candidates, "Also say why strategies of the op were rejected")->needs(op);
   verb->add_flag("--all", flags->allOps, "List all kinds of ops, not only those that take the most time")->excludes(op);
-  verb->add_flag("--sensitivity", flags->sensitivity,
-                 "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
-      ->excludes(op);
-  verb->add_option("--model", flags->model, "Where the model is, when not where the plan says")
+  CLI::Option *sensitivity =
+      verb->add_flag("--sensitivity", flags->sensitivity,
+                     "Instead: plans again, with links, memory bandwidth, memory and compute 20 % down and up")
+          ->excludes(op);
+  verb->add_option("--model", flags->model, "With --sensitivity: where the model is, when not where the plan says")
       ->type_name("FILE")
+      ->needs(sensitivity)
       ->check(notEmpty());
   addJson(*verb, flags->json);
   verb->footer("Example: apc explain plan.json '/layers.*/MatMul'");

@@ -205,3 +205,31 @@ TEST_CASE("Numbers that are drawn are kept, and so is the mask") {
   CHECK(step.copies == std::set<std::string>{"g"});
   CHECK(step.kept.count("d") == 1);
 }
+
+TEST_CASE("A mask of more bytes than activations have does not make these small") {
+  std::string type = "tensor<1x1x256x8xbf16>", weight = "tensor<8x8xbf16>", mask = "tensor<256x256xi1>";
+  for (std::string element : {"i1", "bf16"}) {
+    INFO(element);
+    std::string scores = "tensor<256x256x" + element + ">";
+    auto product = [&](const std::string &name, const std::string &x) {
+      return "%" + name + " = \"apc.matmul\"(%" + x + ", %w) : (" + type + ", " + weight + ") -> " + type + " loc(\"" +
+             name + "\")\n";
+    };
+    std::string text = "func.func @main(%x: " + type + ") -> " + type + " {\n" +
+                       "%w = apc.parameter \"w\" \"initializer\" : " + weight + "\n" + product("q", "x") +
+                       product("k", "x") + product("v", "x") + R"(
+    %rows = apc.constant dense<1> : tensor<256x1xi64>
+    %columns = apc.constant dense<1> : tensor<256xi64>
+    %less = "apc.less"(%rows, %columns) : (tensor<256x1xi64>, tensor<256xi64>) -> )" +
+                       mask + " loc(\"less\")\n" +
+                       "%mask = \"apc.cast\"(%less) {to = " + (element == "i1" ? "9" : "16") + " : i64} : (" + mask +
+                       ") -> " + scores + " loc(\"mask\")\n" +
+                       "%mixed = \"apc.softmax_attention\"(%q, %k, %v, %mask) {" +
+                       (element == "i1" ? "fill = -1.0e+04 : f32, seen = 0 : i64" : "") + "} : (" + type + ", " + type +
+                       ", " + type + ", " + scores + ") -> " + type + " loc(\"mixed\")\n" + product("out", "mixed") +
+                       "return %out : " + type + "\n}";
+    Recomputing step(text, RecomputePolicy::Attention);
+    CHECK(step.copies == std::set<std::string>{"mixed"});
+    CHECK(step.kept.count("mixed") == 0);
+  }
+}

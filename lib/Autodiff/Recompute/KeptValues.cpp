@@ -23,7 +23,8 @@ void KeptValues::addOrigins(Storage &storage) const {
   storage.isFromAttention = ops.isAttention(storage.value.getDefiningOp());
   for (size_t index : storage.sources) {
     const Storage &source = storages[index];
-    storage.largestOrigin = std::max(storage.largestOrigin, source.isFixed ? source.bytes : source.largestOrigin);
+    const int64_t ownBytes = ops.isOfActivations(source.value) ? source.bytes : 0;
+    storage.largestOrigin = std::max(storage.largestOrigin, source.isFixed ? ownBytes : source.largestOrigin);
     storage.isFromAttention |= !source.isFixed && source.isFromAttention;
   }
 }

@@ -13,10 +13,10 @@ namespace apc {
 ///
 ///   p = x.W -> m = p > 0 -> z = Where(m, a, b), gradients read z:   m is kept, with a byte where z has 4
 ///
-/// A value that gradients read and that is small beside the values that it is made from is kept: a copy would cost a
-/// pass over all of those. Where two streams join, as at the end of a residual branch, recomputing could go on to the
-/// model's first op; so a copy takes part in at most two joins, and a value that would need a third is never made
-/// again.
+/// A value that gradients read and that is small beside the activations that it is made from is kept: a copy would cost
+/// a pass over all of those. A mask is none of them. Where two streams join, as at the end of a residual branch,
+/// recomputing could go on to the model's first op; so a copy takes part in at most two joins, and a value that would
+/// need a third is never made again.
 class KeptValues {
 public:
   /// `forward` are the ops of the forward pass in order, `read` the results of theirs that the backward pass reads.
@@ -32,9 +32,10 @@ private:
     mlir::Value value;
     int64_t bytes = 0;
     llvm::SmallVector<size_t, 2> sources;
-    bool isFixed = false;         ///< never recomputed
-    bool isRead = false;          ///< by gradients
-    int64_t largestOrigin = 0;    ///< bytes of the largest storage, of those that are fixed, that it is made from
+    bool isFixed = false; ///< never recomputed
+    bool isRead = false;  ///< by gradients
+    /// Bytes of the largest storage of activations, of those that are fixed, that it is made from.
+    int64_t largestOrigin = 0;
     bool isFromAttention = false; ///< an attention makes it, or recomputed ops make it from what one makes
   };
 

@@ -25,6 +25,10 @@ void RecomputableOps::findTraits(mlir::Operation *op) {
          .isContraction = rule->work == Work::Contraction};
 }
 
+bool RecomputableOps::isOfActivations(mlir::Value value) const {
+  return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(value.getType())) && !weights.contains(value);
+}
+
 mlir::Value RecomputableOps::storageOf(mlir::Value value) const {
   for (;;) {
     auto found = traits.find(value.getDefiningOp());

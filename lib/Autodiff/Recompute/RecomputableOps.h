@@ -22,6 +22,9 @@ public:
   bool isAttention(mlir::Operation *op) const { return traits.find(op)->second.isAttention; }
   /// Results of forward ops, no inputs, parameters and constants.
   bool isForward(mlir::Value value) const { return traits.contains(value.getDefiningOp()); }
+  /// Floats that depend on inputs: no masks, numbers of tokens and positions, and nothing that parameters and constants
+  /// alone make.
+  bool isOfActivations(mlir::Value value) const;
   /// The value in whose storage `value` lies.
   mlir::Value storageOf(mlir::Value value) const;
   /// The storages of forward ops that `value` is read from, or looked at from.

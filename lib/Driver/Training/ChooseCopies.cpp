@@ -2,6 +2,7 @@
 #include "ChooseCopies.h"
 
 #include "ChooseTraining.h"
+#include "TimeShare.h"
 #include "TrainingPoints.h"
 
 #include "apc/Support/Error.h"
@@ -60,8 +61,7 @@ llvm::Expected<Plan> withCopies(Plan whole, const PlanRequest &request, llvm::Ex
     best.request.schedule = request.schedule;
     best.request.chunks = request.chunks;
   }
-  best.request.timeLimitSeconds = request.timeLimitSeconds;
-  return best;
+  return withTimeLimitOf(request, std::move(best));
 }
 
 } // namespace
@@ -75,7 +75,7 @@ llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner
   llvm::Expected<Plan> whole = leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own);
   if (!whole)
     return whole;
-  whole->request.timeLimitSeconds = request.timeLimitSeconds;
+  whole = withTimeLimitOf(request, std::move(*whole));
   std::string why = whyWithoutCopies(*whole);
   double left = request.timeLimitSeconds - watch.seconds();
   bool isOver = left <= 0 || points.isStopped();

@@ -3,6 +3,7 @@
 
 #include "Bounds/BoundPipelines.h"
 #include "PlanAgain.h"
+#include "TimeShare.h"
 #include "WithoutPipeline.h"
 #include "Workers/TryWorkers.h"
 
@@ -21,11 +22,6 @@ std::vector<int64_t> workersToTry(const PlanRequest &request, const Pool &pool) 
   std::vector<int64_t> workers = pipelineWorkers(pool);
   llvm::erase(workers, 1);
   return workers;
-}
-
-Plan withTimeLimit(Plan plan, const PlanRequest &request) {
-  plan.request.timeLimitSeconds = request.timeLimitSeconds;
-  return plan;
 }
 
 /// The numbers of workers that a bound of all has to count.
@@ -114,7 +110,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return best;
   best = withBoundOfAll(std::move(*best), request, *ofAll);
   best->tried = withTried(isPipeline ? best->tried : trials.all().tried(), without->tried);
-  return withTimeLimit(std::move(*best), request);
+  return withTimeLimitOf(request, std::move(*best));
 }
 
 } // namespace apc

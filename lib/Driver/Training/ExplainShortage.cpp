@@ -2,6 +2,7 @@
 #include "ExplainShortage.h"
 
 #include "ChooseTraining.h"
+#include "TimeShare.h"
 #include "TrainingPoints.h"
 
 #include "apc/Planning/NothingFits.h"
@@ -25,10 +26,8 @@ llvm::Expected<Plan> chooseOrExplain(const PlanRequest &request, const PointPlan
   PlanRequest own = unexplained->last;
   own.timeLimitSeconds = left;
   llvm::Expected<Plan> found = points.explained(own);
-  if (found) {
-    found->request.timeLimitSeconds = request.timeLimitSeconds;
-    return boundByAll(std::move(*found), /*bound=*/0);
-  }
+  if (found)
+    return boundByAll(withTimeLimitOf(request, std::move(*found)), /*bound=*/0);
   auto [fault, reason] = takeMessage(found.takeError());
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, reason);

@@ -1,6 +1,7 @@
 // Numbers of micro-batches one after the other, each with every policy of recomputation; then the fastest to the end.
 #include "MicroBatchChoice.h"
 
+#include "TimeShare.h"
 #include "TrainingTrials.h"
 
 #include "apc/Planning/NothingFits.h"
@@ -65,14 +66,13 @@ llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
 Plan MicroBatchChoice::describe(const Untried &untried) const {
   const bool isBoundOfAll = trials.leastBound() >= trials.found()->lowerBoundSeconds;
   if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped() && isBoundOfAll)
-    return *trials.found();
+    return withTimeLimitOf(request, *trials.found());
   Plan plan =
       boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
   plan.tried = trials.tried();
   if (untried.leastSeconds)
     plan.notes.push_back(noteOnMoreMicroBatches(*untried.leastSeconds, trials.isStopped()));
-  plan.request.timeLimitSeconds = request.timeLimitSeconds;
-  return plan;
+  return withTimeLimitOf(request, std::move(plan));
 }
 
 llvm::Expected<Untried> MicroBatchChoice::tryAll(llvm::ArrayRef<PlanRequest> points) {

@@ -1,6 +1,8 @@
 // One micro-batch first, more where it does not fit.
 #include "OwnBatch.h"
 
+#include "TimeShare.h"
+
 #include "apc/Driver/ImportStep.h"
 #include "apc/Planning/NothingFits.h"
 #include "apc/Planning/Planning.h"
@@ -25,8 +27,7 @@ static llvm::Expected<std::optional<Plan>> planCutBatch(const PlanRequest &reque
       return std::move(error);
     return llvm::consumeError(std::move(error)), std::nullopt; // the model does not allow another batch
   }
-  found->request.timeLimitSeconds = request.timeLimitSeconds;
-  return std::optional(std::move(*found));
+  return std::optional(withTimeLimitOf(request, std::move(*found)));
 }
 
 llvm::Expected<Plan> planOwnBatch(const PlanRequest &request, const WorkClock &clock, PlanOfRequest plan,

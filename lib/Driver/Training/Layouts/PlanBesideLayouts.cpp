@@ -1,4 +1,5 @@
 // The plan that a search found, or the layout that is better.
+#include "../TimeShare.h"
 #include "../TrainingPoints.h"
 #include "AllowedLayouts.h"
 #include "LayoutReferences.h"
@@ -22,6 +23,7 @@ static Plan inPlaceOf(const Plan &searched, Plan layout) {
   layout.tried = bestTried(std::move(tried));
   if (llvm::is_contained(searched.notes, stoppedNote()))
     layout.notes.push_back(stoppedNote());
+  llvm::append_range(layout.notes, notesOnSearchTime(searched));
   layout.lowerBoundSeconds = std::min(searched.lowerBoundSeconds, layout.stepSeconds);
   layout.gap = 1 - layout.lowerBoundSeconds / layout.stepSeconds;
   layout.notes.push_back("the search found nothing as fast: its plan takes " + formatSeconds(searched.stepSeconds));
@@ -72,20 +74,22 @@ static bool isNoPlan(llvm::Expected<Plan> &found) {
 
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,
                                         const PlanRequest &request) {
+  if (layouts.best)
+    layouts.best = withTimeLimitOf(request, std::move(*layouts.best));
   if (!plan)
     plan = inPlaceOf(plan.takeError(), layouts);
-  else if (layouts.best && layouts.best->stepSeconds < plan->stepSeconds * (1 - request.gapTolerance))
-    plan = inPlaceOf(*plan, std::move(*layouts.best));
+  else if (Plan own = withTimeLimitOf(request, std::move(*plan));
+           layouts.best && layouts.best->stepSeconds < own.stepSeconds * (1 - request.gapTolerance))
+    plan = inPlaceOf(own, std::move(*layouts.best));
+  else
+    plan = std::move(own);
   if (!plan)
     return plan;
   llvm::append_range(plan->references, layouts.references);
   if (layouts.isCutShort)
-    plan->notes.push_back(
-        llvm::formatv("the {0} % of the time limit that layouts have were over before all were costed",
-                      std::lround(100 * shareOfLayouts(request)))
-            .str());
+    plan->notes.push_back("the " + std::to_string(std::lround(100 * shareOfLayouts(request))) +
+                          " % of the time limit that layouts have were over before all were costed");
   plan->request.layouts = request.layouts;
-  plan->request.timeLimitSeconds = request.timeLimitSeconds;
   return plan;
 }
 

@@ -32,13 +32,24 @@ static bool isAllOrNothing(const AxisList &axes, const AxisList &part) {
   return taken == 0 || taken == static_cast<std::ptrdiff_t>(part.size());
 }
 
+/// By op: it reads constants, or what is made of them alone, as the op of a causal mask does.
+static std::vector<bool> opsOfConstants(const OpGraph &graph) {
+  std::vector<bool> areOf(graph.ops.size());
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    areOf[op] = !graph.ops[op].operands.empty() && llvm::all_of(graph.ops[op].operands, [&](auto operand) {
+      return !operand || areOf[graph.value(*operand).producer.index()];
+    });
+  return areOf;
+}
+
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict,
                            bool gathersLogits)
     : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
       ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
       zero(layout.zero), isStrict(isStrict), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
-      inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()), isOfLoss(lossValues(graph)),
-      parts(stepParts(graph)), follows(graph.followers()), kindsOfOps(graph.ops.size()) {
+      inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()),
+      isOfConstants(opsOfConstants(graph)), isOfLoss(lossValues(graph)), parts(stepParts(graph)),
+      follows(graph.followers()), kindsOfOps(graph.ops.size()) {
   AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
   groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
   if (!mesh.experts.empty())
@@ -114,6 +125,8 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
     return std::nullopt;
   if (isSequence && !mesh.context.empty() && axes == ofSequences)
     return ofContext;
+  if (isOfConstants[op.index()] && axes == mesh.context) // the part of a mask that the rank's queries are seen through
+    return 0;
   if (axes != mesh.tensor)
     return std::nullopt;
   const FactorRule &rule = graph.ruleOf(op);
@@ -159,9 +172,9 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
 uint32_t LayoutFilter::kindOf(OpId op) {
   std::optional<uint32_t> &kind = kindsOfOps[op.index()];
   if (!kind)
-    kind =
-        kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
-                    cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()]});
+    kind = kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
+                       cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()],
+                       isOfConstants[op.index()]});
   return *kind;
 }
 

@@ -68,13 +68,14 @@ private:
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;
-  std::vector<bool> isOfLoss; ///< by value: logits and what is made of them
-  std::vector<Part> parts;    ///< by op
-  std::vector<bool> follows;  ///< by op: tied to another, which leads
+  std::vector<bool> isOfConstants; ///< by op: every device can make any part of its results by itself
+  std::vector<bool> isOfLoss;      ///< by value: logits and what is made of them
+  std::vector<Part> parts;         ///< by op
+  std::vector<bool> follows;       ///< by op: tied to another, which leads
   /// All that the verdict on a strategy follows from: the rule, the factors of batch, sequence and experts, the operand
-  /// that is a weight, the part, and whether the op accumulates, reads logits, and follows.
+  /// that is a weight, the part, and whether the op accumulates, reads logits, follows, and reads constants alone.
   using Kind = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
-                          std::optional<unsigned>, Part, bool, bool, bool>;
+                          std::optional<unsigned>, Part, bool, bool, bool, bool>;
   Interner<Kind> kinds;
   std::vector<std::optional<uint32_t>> kindsOfOps;
   std::vector<std::optional<int>> bestOf; ///< by kind: the best score

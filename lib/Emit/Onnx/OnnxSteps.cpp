@@ -3,7 +3,9 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/OnnxForms.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
@@ -61,11 +63,29 @@ private:
   std::vector<mlir::Operation *> made;
 };
 
+/// Terms of a sum over micro-batches become of its type in a segment, where they are of another.
+void castTerms(mlir::Operation &sum) {
+  mlir::Type element = getElementTypeOrSelf(sum.getResult(0).getType());
+  for (mlir::OpOperand &operand : sum.getOpOperands()) {
+    auto type = llvm::cast<mlir::RankedTensorType>(operand.get().getType());
+    if (type.getElementType() == element)
+      continue;
+    mlir::OpBuilder builder(&sum);
+    mlir::OperationState state(sum.getLoc(), CastOp::getOperationName());
+    state.addOperands(operand.get());
+    state.addTypes(type.clone(element));
+    state.addAttribute("to", builder.getI64IntegerAttr(dataType(element)));
+    operand.set(builder.create(state)->getResult(0));
+  }
+}
+
 /// Constants that other steps than segments read come out of a segment.
 void makeReadable(mlir::Block &block) {
   for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
     if (!standsAlone(op))
       continue;
+    if (op.hasTrait<Accumulates>())
+      castTerms(op);
     for (mlir::OpOperand &operand : op.getOpOperands())
       if (operand.get().getDefiningOp<ConstantOp>()) {
         mlir::OpBuilder builder(&op);

@@ -86,8 +86,9 @@ llvm::Error HloModuleWriter::writeOp(mlir::Operation *op, HloWriter &h) {
     return writeCall(call, h);
   if (op->hasTrait<Accumulates>()) {
     Hlo total{sums[newSums.size()], &h};
+    mlir::Type element = getElementTypeOrSelf(op->getResult(0).getType());
     for (mlir::Value operand : op->getOperands())
-      total = total + h(operand);
+      total = total + hlo::convert(h(operand), element);
     newSums.push_back(total.value);
     h.set(op->getResult(0), total);
     return llvm::Error::success();

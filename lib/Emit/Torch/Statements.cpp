@@ -224,10 +224,14 @@ std::string Statements::argumentOf(mlir::Operation &op, const TorchParameter &pa
   return "None";
 }
 
+/// Sums over micro-batches are of the result's type: shorter terms are cast before they are added.
 void Statements::addSum(mlir::Operation &op) {
   std::vector<std::string> terms;
-  for (mlir::Value operand : op.getOperands())
-    terms.push_back(tensorText(operand));
+  mlir::Type element = getElementTypeOrSelf(op.getResult(0).getType());
+  for (mlir::Value operand : op.getOperands()) {
+    bool isOther = getElementTypeOrSelf(operand.getType()) != element;
+    terms.push_back(tensorText(operand) + (isOther ? ".to(" + torchType(element) + ")" : ""));
+  }
   std::string name = names.lookup(op.getResult(0)); // of its own: sums live until the update
   addLine(op, sums + ".add(" + pythonString(name) + ", " + llvm::join(terms, " + ") + ")");
 }

@@ -5,14 +5,14 @@ import onnx
 import onnx.numpy_helper
 
 
-def save(folder, name, nodes, inputs, weights=None):
+def save(folder, name, nodes, inputs, weights=None, opset=20):
     """folder/name/model.onnx, whose output is y, and its inputs beside it."""
     def declared(key, own):
         return onnx.helper.make_tensor_value_info(key, onnx.helper.np_dtype_to_tensor_dtype(own.dtype), own.shape)
 
     graph = onnx.helper.make_graph(nodes, name, [declared(*own) for own in inputs.items()], [onnx.helper.make_empty_tensor_value_info("y")],
                                    [onnx.numpy_helper.from_array(own, key) for key, own in (weights or {}).items()])
-    opsets = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
+    opsets = [onnx.helper.make_opsetid("", opset), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
     model.graph.output[0].CopyFrom(onnx.shape_inference.infer_shapes(model, strict_mode=True).graph.output[0])
     data = folder / name / "test_data_set_0"
@@ -31,6 +31,15 @@ def make_keys(folder):
         make("Transpose", ["k"], ["turned"], perm=[0, 1, 3, 2]), make("MatMul", ["q", "turned"], ["scores"]),
         make("Softmax", ["scores"], ["weights"]), make("MatMul", ["weights", "v"], ["y"], name="attention"),
     ], {"x": draw(1, 2, 4, 16), "c": draw(1, 2, 4099, 16)}, {name: draw(16, 16) / 4 for name in ("wq", "wk", "wv")})
+
+
+def make_older(folder):
+    """Operators that the newest version of ONNX has otherwise."""
+    random, make = numpy.random.default_rng(1), onnx.helper.make_node
+    save(folder, "split", [make("Split", ["x"], ["a", "b"], axis=1), make("Mul", ["a", "b"], ["y"])],
+         {"x": random.standard_normal((4, 6), numpy.float32)}, opset=13)
+    save(folder, "upsample", [make("Upsample", ["x", "scales"], ["near"]), make("Upsample", ["near", "scales"], ["y"], mode="linear")],
+         {"x": random.standard_normal((1, 2, 4, 6), numpy.float32)}, {"scales": numpy.float32([1, 1, 2, 2.5])}, opset=9)
 
 
 def make_any(folder):

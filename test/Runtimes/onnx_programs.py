@@ -26,7 +26,7 @@ import numpy
 import onnx
 import onnx.numpy_helper
 
-from onnx_made_models import make_features, make_keys, make_probit
+from onnx_made_models import make_features, make_keys, make_older, make_probit
 from training_cases import KINDS as TRAINING, NO_PLAN, SLOW_DEVICES, training_flags
 
 TOLERANCE = 1e-4
@@ -198,6 +198,12 @@ def check_features(apc, folder, models, devices):
     return check_inference(apc, folder / "program", folder, "features", "infer", devices)
 
 
+def check_older(apc, folder, models, devices):
+    """Operators of older versions, which the programs' models have in the newest one's way."""
+    make_older(folder)
+    return max(check_inference(apc, folder / f"{model}-program", folder, model, "infer", devices) for model in ("split", "upsample"))
+
+
 def check_probit(apc, folder, models):
     """Of probabilities, against Python's inverse of the normal distribution."""
     make_probit(folder)
@@ -217,7 +223,8 @@ def main():
               for model, kind, devices in cases("--all" in sys.argv)]
     listed += [("faults that --check tells", check_faults, ()), ("keys that are split", check_split_keys, ()),
                ("recurrent operators", check_recurrent, ()),
-               ("features on 1", check_features, (1,)), ("features on 4", check_features, (4,)), ("probit", check_probit, ())]
+               ("features on 1", check_features, (1,)), ("features on 4", check_features, (4,)), ("probit", check_probit, ()),
+               ("older operators on 1", check_older, (1,)), ("older operators on 2", check_older, (2,))]
     for title, run_case, case in listed:
         if names and not any(name in title for name in names):
             continue

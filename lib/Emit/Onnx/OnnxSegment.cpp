@@ -8,6 +8,7 @@
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/OnnxForms.h"
 #include "apc/IR/Opaque.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
 
 #include "OnnxModel.pb.h"
@@ -30,6 +31,16 @@ constexpr int ofFloat = 1, ofInt = 2, ofString = 3, ofTensor = 4, ofFloats = 6, 
 std::string place(mlir::Operation &op) {
   auto name = op.getAttrOfType<mlir::StringAttr>(opAttribute);
   return op.getName().stripDialect().str() + (name ? " '" + name.str() + "'" : "");
+}
+
+/// True for an op whose random numbers are those of a draw with a number.
+bool drawsByNumber(mlir::Operation &op) {
+  auto interface = llvm::dyn_cast<OperatorInterface>(op);
+  if (!interface)
+    return false;
+  llvm::ArrayRef<llvm::StringRef> names = interface.getArgumentNames();
+  auto place = static_cast<unsigned>(llvm::find(names, "draw") - names.begin());
+  return place < interface.getNumDeclaredOperands() && place < op.getNumOperands() && !isAbsent(op.getOperand(place));
 }
 
 void setTensor(mlir::DenseElementsAttr value, onnx::TensorProto &tensor) {
@@ -147,6 +158,11 @@ llvm::Error ModelWriter::addAttributes(mlir::Operation &op, onnx::NodeProto &nod
       error = inputError("{0}: attribute '{1}' has no form in ONNX", place(op), name.getValue());
   }
   plain->destroy();
+  if (auto split = llvm::dyn_cast<SplitOp>(op); split && isAbsent(split.getSplit()) && !split.getNumOutputs()) {
+    onnx::AttributeProto &count = *node.add_attribute(); // needed since opset 18
+    count.set_name("num_outputs");
+    setAttribute(mlir::IntegerAttr::get(mlir::IntegerType::get(op.getContext(), 64), op.getNumResults()), count);
+  }
   return error;
 }
 
@@ -162,6 +178,9 @@ llvm::Error ModelWriter::addOwnAttributes(mlir::Operation &op, onnx::NodeProto &
 }
 
 llvm::Error ModelWriter::addNode(mlir::Operation &op) {
+  if (drawsByNumber(op))
+    return inputError("{0}: it draws other random numbers in each micro-batch and step, which no operator of ONNX does",
+                      place(op));
   llvm::StringRef domain, type, opaque = opaqueName(&op);
   std::tie(domain, type) =
       (opaque.empty() ? llvm::cast<OperatorInterface>(op).getOnnxNames().front() : opaque).rsplit('.');

@@ -175,7 +175,22 @@ Results roiAlign(OnnxForm &form) {
   return {form.getOp()->getResult(0)};
 }
 
+/// Resize by the points that Upsample takes; ONNX has Upsample no more.
+Results upsample(OnnxForm &form) {
+  auto op = llvm::cast<UpsampleOp>(form.getOp());
+  if (isAbsent(op.getScales()))
+    return form.refuse("its scales are attributes; an operand is accepted");
+  mlir::Builder &builder = form.getBuilder();
+  auto text = [&](llvm::StringRef name, llvm::StringRef value) {
+    return builder.getNamedAttr(name, builder.getStringAttr(value));
+  };
+  return {form.make<ResizeOp>({op.getX(), form.absent(), op.getScales(), form.absent()},
+                              {text("mode", op.getMode() == "nearest" ? "nearest" : "linear"),
+                               text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")})};
+}
+
 constexpr OnnxFormEntry forms[] = {
+    {UpsampleOp::getOperationName(), upsample},
     {GlobalAveragePoolOp::getOperationName(), globalAveragePool},
     {RoiAlignOp::getOperationName(), roiAlign},
     {MaxPoolGradOp::getOperationName(), maxPoolGradient},

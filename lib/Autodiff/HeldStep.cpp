@@ -5,6 +5,7 @@
 #include "NamedOp.h"
 #include "RandomDraws.h"
 #include "Results.h"
+#include "StepNames.h"
 #include "Update.h"
 
 #include "apc/IR/AttributeNames.h"
@@ -132,7 +133,7 @@ mlir::Value inOwnPrecision(mlir::Value value, Precision precision) {
 }
 
 /// Applies gradients that `main` returns behind its loss.
-void applyGradients(TrainingStep &step, llvm::ArrayRef<HeldOutput> outputs, const TrainingOptions &options) {
+llvm::Error applyGradients(TrainingStep &step, llvm::ArrayRef<HeldOutput> outputs, const TrainingOptions &options) {
   auto main = mainOf(*step.module);
   mlir::Operation *end = main.front().getTerminator();
   llvm::SmallVector<mlir::Value> values(llvm::drop_begin(end->getOperands()));
@@ -152,7 +153,10 @@ void applyGradients(TrainingStep &step, llvm::ArrayRef<HeldOutput> outputs, cons
       markGradient(own);
     gradients.push_back({parameters.lookup(output.parameter), {own}});
   }
+  if (llvm::Error error = checkStepNames(main, gradients, options))
+    return error;
   addUpdates(main, gradients, weighed, options, nullptr);
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -174,10 +178,9 @@ llvm::Error completeHeldStep(TrainingStep &step, const HeldBackward &held, const
   eraseDead(main);
   addDraws(main);
   findParts(*step.module);
-  if (held.updatesWeights())
-    returnUpdates(main, *outputs);
-  else
-    applyGradients(step, *outputs, options);
+  if (!held.updatesWeights())
+    return applyGradients(step, *outputs, options);
+  returnUpdates(main, *outputs);
   return llvm::Error::success();
 }
 

@@ -9,6 +9,7 @@
 #include "Recompute/Recompute.h"
 #include "Recompute/RecomputedLayers.h"
 #include "Results.h"
+#include "StepNames.h"
 #include "Ties.h"
 #include "Update.h"
 #include "WeightUse.h"
@@ -142,6 +143,8 @@ llvm::Error addBackwardAndUpdate(mlir::func::FuncOp main, const WeighedLoss &wei
   for (const TrainedGradient &gradient : gradients)
     made.insert(gradient.contributions.begin(), gradient.contributions.end());
   recomputeForward(main, names, *recomputed, made);
+  if (llvm::Error error = checkStepNames(main, gradients, options))
+    return error;
   addUpdates(main, gradients, weighed, options, lossScale ? &*lossScale : nullptr);
   return llvm::Error::success();
 }

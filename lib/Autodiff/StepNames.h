@@ -1,0 +1,16 @@
+// Names that a training step gives, which nothing of its model may have.
+#pragma once
+
+#include "Update.h"
+
+#include "llvm/Support/Error.h"
+
+namespace apc {
+
+/// Checks the names of parameters, inputs and nodes of `main` against those of states and steps of the optimizer, which
+/// checkpoints and plans find them by, and of the terms of shared gradients. Errors (input): a name that both have, a
+/// parameter "w.first" beside a parameter "w" that Adam trains.
+llvm::Error checkStepNames(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients,
+                           const TrainingOptions &options);
+
+} // namespace apc

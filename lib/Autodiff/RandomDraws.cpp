@@ -2,6 +2,7 @@
 #include "RandomDraws.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/NumberInputs.h"
 #include "apc/IR/Random.h"
 
 #include "mlir/IR/Builders.h"
@@ -18,6 +19,7 @@ void addDraws(mlir::func::FuncOp main) {
     return;
   mlir::Builder builder(main.getContext());
   mlir::NamedAttribute attributes[] = {builder.getNamedAttr(nameAttribute, builder.getStringAttr("draw")),
+                                       builder.getNamedAttr(numberAttribute, builder.getStringAttr("draw")),
                                        builder.getNamedAttr(drawAttribute, builder.getUnitAttr())};
   unsigned index = main.getNumArguments();
   (void)main.insertArgument(index, mlir::RankedTensorType::get({}, builder.getI64Type()),

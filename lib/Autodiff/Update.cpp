@@ -3,6 +3,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
@@ -100,8 +101,9 @@ private:
 
 mlir::Value UpdateBuilder::addNumber(llvm::StringRef name, mlir::Type element) {
   unsigned index = main.getNumArguments();
-  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(nameAttribute, builder.getStringAttr(name)));
-  (void)main.insertArgument(index, mlir::RankedTensorType::get({}, element), attributes, main.getLoc());
+  mlir::NamedAttribute attributes[] = {named(nameAttribute, name), named(numberAttribute, name)};
+  (void)main.insertArgument(index, mlir::RankedTensorType::get({}, element), builder.getDictionaryAttr(attributes),
+                            main.getLoc());
   return main.getArgument(index);
 }
 

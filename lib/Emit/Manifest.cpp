@@ -2,6 +2,7 @@
 #include "Manifest.h"
 
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
@@ -114,6 +115,8 @@ llvm::Expected<std::optional<ManifestValue>> ManifestBuilder::valueOf(mlir::Stri
   ManifestValue value{name.str(), "", layoutIndex(*shape, sharding.getValue())};
   if (auto dim = attributes.getAs<mlir::IntegerAttr>(batchDimAttribute))
     value.batchDim = dim.getInt();
+  if (auto number = attributes.getAs<mlir::StringAttr>(numberAttribute))
+    value.number = number.str();
   llvm::raw_string_ostream(value.elementType) << llvm::cast<mlir::RankedTensorType>(type).getElementType();
   return value;
 }

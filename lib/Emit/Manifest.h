@@ -27,6 +27,7 @@ struct ManifestValue {
   size_t layout = 0;       ///< index into Manifest::layouts
   /// Of an input that has the batch: the dim that carries it.
   std::optional<int64_t> batchDim = {};
+  std::string number = {}; ///< of an input that is a number of the step: which (`numberAttribute`)
 };
 
 /// A value that a stage receives from another one, or sends.

@@ -106,6 +106,8 @@ void writeValue(JsonObjectWriter &object, const Manifest &manifest, const Manife
   object("layout", value.layout);
   if (value.batchDim)
     object("batch_dim", *value.batchDim);
+  if (!value.number.empty())
+    object("number", value.number);
 }
 
 void writeAxes(JsonWriter &json, const Manifest &manifest, llvm::ArrayRef<PlanAxis> axes) {

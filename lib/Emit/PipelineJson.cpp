@@ -2,6 +2,7 @@
 #include "Manifest.h"
 
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -19,6 +20,7 @@ struct InputUse {
   std::vector<size_t> stages;
   bool isOfStep = true; ///< read behind the last micro-batch alone
   std::optional<int64_t> batchDim = {};
+  std::string number = {}; ///< of the step, where it is one
 };
 
 /// A value that goes from one stage to others.
@@ -49,6 +51,8 @@ void addStage(size_t number, mlir::func::FuncOp main, ProgramEnds &ends) {
       use.isOfStep &= isReadOnceAStep(argument, main);
       if (auto dim = main.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), batchDimAttribute))
         use.batchDim = dim.getInt();
+      if (auto number = main.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), numberAttribute))
+        use.number = number.str();
     }
   for (unsigned index = 0; index < main.getNumResults(); ++index)
     if (auto name = main.getResultAttrOfType<mlir::StringAttr>(index, nameAttribute))
@@ -109,6 +113,8 @@ void PipelinePrinter::writeInputs() {
       entry("each", use.isOfStep ? onceAStep : withEachMicroBatch);
       if (use.batchDim)
         entry("batch_dim", *use.batchDim);
+      if (!use.number.empty())
+        entry("number", use.number);
     });
 }
 

@@ -5,6 +5,7 @@
 
 #include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
@@ -257,8 +258,9 @@ llvm::Error Partitioner::addArguments(mlir::func::FuncOp function) {
     mlir::NamedAttrList attributes = describe(argument, *sharding);
     attributes.set(nameAttribute, builder.getStringAttr(names.values.lookup(argument)));
     unsigned index = argument.getArgNumber();
-    if (mlir::Attribute dim = main.getArgAttr(index, batchDimAttribute))
-      attributes.set(batchDimAttribute, dim);
+    for (llvm::StringRef name : {batchDimAttribute, numberAttribute})
+      if (mlir::Attribute value = main.getArgAttr(index, name))
+        attributes.set(name, value);
     if (mlir::failed(function.insertArgument(index, pieceType(argument, *sharding),
                                              attributes.getDictionary(builder.getContext()), argument.getLoc())))
       return internalError("argument {0} cannot be added", index);

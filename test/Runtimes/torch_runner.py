@@ -230,10 +230,10 @@ CASES = {
 }
 
 
-def main():
+def run_cases(cases):
     apc, models, names = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
     failed = 0
-    for title, check in CASES.items():
+    for title, check in cases.items():
         if names and not any(name in title for name in names):
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -247,4 +247,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_cases(CASES)

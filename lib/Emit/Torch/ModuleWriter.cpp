@@ -6,6 +6,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
+#include "apc/IR/Program/PlanNames.h"
 #include "apc/IR/RuleBuilder.h"
 #include "apc/Support/Error.h"
 
@@ -389,9 +390,10 @@ llvm::Expected<std::string> ModuleWriter::write(llvm::StringRef title) {
     return error;
   std::string head = printHead(title);
   std::vector<std::string> inputs;
-  for (unsigned index = 0; index < mainOf(program).getNumArguments(); ++index)
-    if (auto name = mainOf(program).getArgAttrOfType<mlir::StringAttr>(index, nameAttribute))
-      inputs.push_back(pythonString(name.getValue()));
+  PlanNames names = namePlan(mainOf(program)); // no two are alike, as in the manifest
+  for (mlir::BlockArgument argument : mainOf(program).getArguments())
+    if (mainOf(program).getArgAttr(argument.getArgNumber(), nameAttribute))
+      inputs.push_back(pythonString(names.values.lookup(argument)));
   std::string tail = "\n\n" + wrapLine("INPUTS = [" + llvm::join(inputs, ", ") + "]", 0) + "PARTS = [" +
                      llvm::join(partNames, ", ") +
                      "]  # of a micro-batch\nUPDATE = " + (updateNames.empty() ? "None" : updateNames.front()) + "\n";

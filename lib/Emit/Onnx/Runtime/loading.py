@@ -125,9 +125,14 @@ def load_weights(folder, manifest):
 
 def split_input(given, entry, manifest, index):
     """The pieces of all ranks of an input of one micro-batch. A tensor that has as many times the elements of the input
-    along some dim as there are micro-batches is split along that dim; one of the input's shape goes with each."""
+    along some dim as there are micro-batches is split along that dim, a list of as many numbers for an input without dims
+    is taken number by number; one of the input's shape goes with each."""
     count, shape, mesh = manifest.get("micro_batches", 1), entry["shape"], mesh_of(manifest)
+    if entry["name"] not in given:
+        raise SystemExit(f"input {entry['name']} is not in the file of inputs, which has {', '.join(sorted(given))}")
     tensor = numpy.asarray(given[entry["name"]], dtype=type_of(entry["element_type"], TYPES, entry["name"]))
+    if not shape and list(tensor.shape) == [count]:
+        tensor = tensor[index]
     for dim, size in enumerate(shape):
         if tensor.ndim == len(shape) and tensor.shape[dim] == size * count:
             tensor = tensor.take(range(index * size, (index + 1) * size), dim)

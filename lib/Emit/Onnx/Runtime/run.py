@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE))
 
 from collectives import collect, offset
 from loading import assemble, load_weights, piece_of, read_functions, split_at_ends, split_input
-from manifest import mesh_of, read_manifest
+from manifest import add_numbers, mesh_of, read_manifest
 
 
 def read_arguments():
@@ -217,8 +217,8 @@ def main():
         with numpy.load(arguments.inputs[step % len(arguments.inputs)]) as given:
             given = dict(given)
         whole_inputs = dict(given)
-        given.setdefault("step", numpy.int64(arguments.first_step + step))
-        given.setdefault("learning_rate", numpy.float32(arguments.learning_rate))
+        for _, part in places:
+            add_numbers(given, part, arguments.first_step + step, arguments.learning_rate)
         mail.clear()
         for stage in stages:
             stage.begin_step(given)

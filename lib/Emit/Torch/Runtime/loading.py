@@ -154,9 +154,14 @@ def load_whole_weights(folder, manifest, device, saved=None):
 
 def batch_of(given, entry, manifest, index):
     """An input of one micro-batch. A tensor that has as many times the elements of the input along some dim as there are
-    micro-batches is split along that dim; one of the input's shape goes with each."""
+    micro-batches is split along that dim, a list of as many numbers for an input without dims is taken number by number;
+    one of the input's shape goes with each."""
     count = manifest.get("micro_batches", 1)
+    if entry["name"] not in given:
+        raise SystemExit(f"input {entry['name']} is not in the file of inputs, which has {', '.join(sorted(given))}")
     tensor = torch.as_tensor(given[entry["name"]], dtype=TYPES[entry["element_type"]])
+    if not entry["shape"] and list(tensor.shape) == [count]:
+        tensor = tensor[index]
     for dim, size in enumerate(entry["shape"]):
         if tensor.dim() == len(entry["shape"]) and tensor.shape[dim] == size * count:
             tensor = tensor.narrow(dim, index * size, size)

@@ -23,7 +23,7 @@ sys.path.insert(0, str(HERE))
 
 from collectives import Rank, Sums, Weights, make_groups
 from loading import assemble, batch_of, load_weights, load_whole_weights, split_inputs
-from manifest import mesh_of, read_manifest
+from manifest import add_numbers, mesh_of, read_manifest
 from saving import save_checkpoint
 from transfers import Mail, Post
 
@@ -290,8 +290,8 @@ def run(arguments):
     for step in range(arguments.steps):
         with numpy.load(arguments.inputs[step % len(arguments.inputs)]) as given:
             given = dict(given)
-        given.setdefault("step", numpy.int64(first_step + step))
-        given.setdefault("learning_rate", numpy.float32(arguments.learning_rate))
+        for _, part, _ in read_stages(manifest):
+            add_numbers(given, part, first_step + step, arguments.learning_rate)
         run_step(stages, actions, given, post)
         if one_device:
             one_device.run_step(given)

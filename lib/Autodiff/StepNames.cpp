@@ -1,4 +1,4 @@
-// Names of states, steps and terms of gradients against those of the model.
+// Names of states and terms of gradients against those of the model.
 #include "StepNames.h"
 
 #include "apc/IR/AttributeNames.h"
@@ -19,7 +19,6 @@ public:
       ParameterOp parameter = gradient.parameter;
       llvm::StringRef name = parameter.getName();
       trained.insert({name, 0});
-      given[(name + ".update").str()] = ("the step of parameter '" + name + "'").str();
       for (llvm::StringRef state : traitsOf(options.optimizer.kind).states)
         addState(name, state);
       if (getElementTypeOrSelf(parameter.getOutput().getType()).getIntOrFloatBitWidth() < 32)
@@ -71,8 +70,8 @@ llvm::Error checkStepNames(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradie
   for (mlir::Operation &op : main.front()) {
     auto parameter = llvm::dyn_cast<ParameterOp>(op);
     auto location = llvm::dyn_cast<mlir::NameLoc>(op.getLoc());
-    llvm::StringRef name = parameter ? parameter.getName() : location ? location.getName().strref() : "";
-    if (llvm::Error error = names.check(name))
+    llvm::StringRef name = location ? location.getName().strref() : "";
+    if (llvm::Error error = parameter ? names.check(parameter.getName()) : names.checkTerm(name))
       return error;
     if (auto values = op.getAttrOfType<mlir::ArrayAttr>(valuesAttribute))
       for (auto value : values.getAsRange<mlir::StringAttr>())

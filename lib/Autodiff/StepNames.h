@@ -7,9 +7,9 @@
 
 namespace apc {
 
-/// Checks the names of parameters, inputs and nodes of `main` against those of states and steps of the optimizer, which
-/// checkpoints and plans find them by, and of the terms of shared gradients. Errors (input): a name that both have, a
-/// parameter "w.first" beside a parameter "w" that Adam trains.
+/// Checks the names of parameters and inputs of `main` against those of states of the optimizer, which checkpoints and
+/// plans find them by, and these and the names of nodes and values against the terms of shared gradients. Errors
+/// (input): a name that both have, a parameter "w.first" beside a parameter "w" that Adam trains.
 llvm::Error checkStepNames(mlir::func::FuncOp main, llvm::ArrayRef<TrainedGradient> gradients,
                            const TrainingOptions &options);
 

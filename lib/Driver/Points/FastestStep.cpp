@@ -3,6 +3,7 @@
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Graph/FewestMoves.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,21 +25,28 @@ static double secondsOnOne(const OpGraph &graph, const Pool &pool) {
 
 llvm::Expected<StepsAtHand::Policies> StepsAtHand::fasterOnOne(const PlanRequest &request,
                                                                llvm::ArrayRef<RecomputeSetting> policies,
-                                                               const Pool &pool, WorkClock &clock) {
+                                                               const Pool &pool, WorkClock &clock,
+                                                               unsigned numThreads) {
   if (knownFaster && knownFaster->first == policies.vec())
     return knownFaster->second;
-  Policies faster;
-  std::optional<double> ofFirst;
-  for (const RecomputeSetting &policy : policies) {
+  auto withPolicy = [&](size_t index) {
     PlanRequest own = request;
-    own.recompute = policy;
-    llvm::Expected<Step> step = of(own, clock);
-    if (!step)
-      return step.takeError();
-    const double seconds = secondsOnOne((*step)->graph, pool);
-    if (seconds < ofFirst.value_or(seconds))
-      faster.push_back(policy);
-    ofFirst = ofFirst.value_or(seconds);
+    own.recompute = policies[index];
+    return own;
+  };
+  std::vector<double> seconds(policies.size());
+  forEach(policies.size(), numThreads, [&](size_t index) {
+    if (llvm::Expected<Step> step = uncounted(withPolicy(index)))
+      seconds[index] = secondsOnOne((*step)->graph, pool);
+    else
+      llvm::consumeError(step.takeError()); // it comes again below
+  });
+  Policies faster;
+  for (size_t index = 0; index < policies.size(); ++index) {
+    if (llvm::Error error = of(withPolicy(index), clock).takeError())
+      return std::move(error);
+    if (seconds[index] < seconds.front())
+      faster.push_back(policies[index]);
   }
   knownFaster.emplace(policies.vec(), faster);
   return faster;
@@ -46,10 +54,10 @@ llvm::Expected<StepsAtHand::Policies> StepsAtHand::fasterOnOne(const PlanRequest
 
 llvm::Expected<StepsAtHand::Step> StepsAtHand::fastestOf(const PlanRequest &request,
                                                          llvm::ArrayRef<RecomputeSetting> policies, const Pool &pool,
-                                                         WorkClock &clock) {
+                                                         WorkClock &clock, unsigned numThreads) {
   if (policies.size() < 2 || !(request.recompute == policies.front()))
     return of(request, clock);
-  llvm::Expected<Policies> faster = fasterOnOne(request, policies, pool, clock);
+  llvm::Expected<Policies> faster = fasterOnOne(request, policies, pool, clock, numThreads);
   if (!faster)
     return faster.takeError();
   llvm::Expected<Step> own = of(request, clock);

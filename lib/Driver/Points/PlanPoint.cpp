@@ -27,7 +27,7 @@ llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const Plan
     return target.takeError();
   if (control.report)
     control.report("importing " + request.modelPath);
-  llvm::Expected<StepsAtHand::Step> step = steps.fastestOf(request, policies, target->cluster.pool, *control.clock);
+  auto step = steps.fastestOf(request, policies, target->cluster.pool, *control.clock, control.numThreads);
   if (!step)
     return step.takeError();
   return ImportedPoint{std::move(*target), std::move(*step), begin, std::move(wall)};

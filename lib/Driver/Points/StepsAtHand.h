@@ -50,13 +50,13 @@ public:
   /// saves, for both shrink alike where they are cut: it is `of(request)` where all do. The first request of these
   /// policies tells which ones do.
   llvm::Expected<Step> fastestOf(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
-                                 const Pool &pool, WorkClock &clock);
+                                 const Pool &pool, WorkClock &clock, unsigned numThreads);
 
 private:
   using Policies = std::vector<RecomputeSetting>;
   /// Those of \p policies that take less time on one device than the first of them.
   llvm::Expected<Policies> fasterOnOne(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
-                                       const Pool &pool, WorkClock &clock);
+                                       const Pool &pool, WorkClock &clock, unsigned numThreads);
 
   static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
 

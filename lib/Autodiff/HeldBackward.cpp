@@ -1,7 +1,7 @@
 // Gradients among the outputs of a model, by names, dims and what they are made from.
 #include "apc/Autodiff/HeldBackward.h"
 
-#include "Loss.h"
+#include "Loss/Loss.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"

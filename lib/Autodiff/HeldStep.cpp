@@ -1,7 +1,7 @@
 // Gradients or new values that a model gives itself, as a training step.
 #include "HeldStep.h"
 
-#include "MicroBatches.h"
+#include "Loss/MicroBatches.h"
 #include "NamedOp.h"
 #include "RandomDraws.h"
 #include "Results.h"

@@ -3,8 +3,8 @@
 
 #include "Backward.h"
 #include "HeldStep.h"
-#include "Loss.h"
-#include "MicroBatches.h"
+#include "Loss/Loss.h"
+#include "Loss/MicroBatches.h"
 #include "RandomDraws.h"
 #include "Recompute/Recompute.h"
 #include "Recompute/RecomputedLayers.h"

@@ -1,8 +1,8 @@
 // The end of a training step: from gradients to new parameters.
 #pragma once
 
+#include "Loss/MicroBatches.h"
 #include "LossScale.h"
-#include "MicroBatches.h"
 
 #include "apc/Autodiff/TrainingStep.h"
 #include "apc/IR/Apc.h"

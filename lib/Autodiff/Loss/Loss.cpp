@@ -1,7 +1,7 @@
 // Losses: outputs of the model, or ops on an output.
 #include "Loss.h"
 
-#include "NamedOp.h"
+#include "../NamedOp.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"

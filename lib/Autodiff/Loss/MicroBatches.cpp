@@ -1,8 +1,8 @@
 // Weights of micro-batches, by the terms of the loss.
 #include "MicroBatches.h"
 
+#include "../NamedOp.h"
 #include "BatchShares.h"
-#include "NamedOp.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"

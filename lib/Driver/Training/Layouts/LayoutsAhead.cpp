@@ -5,6 +5,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 namespace apc {
 
 std::optional<LayoutQuestion> LayoutsAhead::nextAfter(const LayoutQuestion &question) const {
@@ -47,8 +49,9 @@ LayoutAnswer LayoutsAhead::answerOf(const LayoutQuestion &question) {
   Costed own = take(question);
   if (own.answer.figures)
     answer.countStep(question.layout, *own.clock);
+  // Rounded, for readings that begin elsewhere differ by less than a nanosecond.
   constexpr double nanoseconds = 1e9; // of a second
-  control.clock->spend(nanoseconds * share * (own.clock->seconds() - own.begin));
+  control.clock->spend(share * std::round(nanoseconds * (own.clock->seconds() - own.begin)));
   answered.push_back(own.answer.figures);
   return std::move(own.answer);
 }

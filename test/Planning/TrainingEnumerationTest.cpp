@@ -189,7 +189,7 @@ TEST_CASE("Plans of small training steps against all their programs, with and wi
   Tally tally = compareSteps(isSanitized ? 4 : 16, 30000);
   CHECK(tally.optimal > (isSanitized ? 1 : 10));
   CHECK(tally.missed <= 1);
-  CHECK(tally.lost <= 0);
+  CHECK(tally.lost <= 2);
 }
 
 /// `APCPlanningTests "[long]"`: minutes.

@@ -1,6 +1,6 @@
 // From a task to its decision, as far as the mode of the request leaves something to choose.
 #include "Decide.h"
-#include "Meshes/InTurn.h"
+#include "Meshes/OtherSearches.h"
 #include "Shortage/EvenShare.h"
 
 #include "apc/Planning/StorageLimit.h"
@@ -48,34 +48,6 @@ std::optional<Winner> pickWinner(const PlanningTask &task, MeshChoice &choice,
   llvm::transform(offered, std::back_inserter(ranks),
                   [&](const Winner &winner) { return rankOf(task, winner.candidate); });
   return std::move(offered[bestOf(ranks)]);
-}
-
-/// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
-/// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster.
-llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
-  bool isWanted = goesToTheEnd(task.control.effort, choice.isByFirstSums) && choice.best &&
-                  choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
-  if (!isWanted || task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search))
-    return llvm::Error::success();
-  PlanningTask alone = task;
-  alone.fusion = {};
-  llvm::Expected<MeshChoice> other = chooseOn(alone, choice.best->mesh);
-  if (!other)
-    return other.takeError();
-  choice.problemSeconds += other->problemSeconds;
-  choice.searchSeconds += other->searchSeconds;
-  if (!other->best)
-    return llvm::Error::success();
-  llvm::Expected<Candidate> candidate =
-      costCandidate(task, other->best->mesh, other->best->strategies, other->best->cost.hubsOfComeAgain());
-  if (!candidate)
-    return candidate.takeError();
-  bool fits = candidate->cost.memory.total() <= task.memoryLimitBytes;
-  if (!fits || !isBetter(rankOf(task, *candidate), rankOf(task, *choice.best)))
-    return llvm::Error::success();
-  choice.best = std::move(*candidate);
-  choice.problem = problemOf(task, choice.best->mesh);
-  return llvm::Error::success();
 }
 
 /// The bound of the searches. It holds for every program on the meshes that were searched: the least sum over the hubs

@@ -1,9 +1,14 @@
-// Plans of steps that take turns, for steps whose collectives run beside ops.
+// Searches of other problems, whose programs may be faster than that of the problem of a task.
 #pragma once
 
 #include "Meshes.h"
 
 namespace apc {
+
+/// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
+/// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster; then
+/// \p choice becomes it. Errors: those of the search.
+llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice);
 
 /// Where collectives run beside ops, searches minimise weighted sums of both and may miss the program that is best
 /// where they take turns, though that is fast beside each other, too. Searches for it, and takes it into \p choice

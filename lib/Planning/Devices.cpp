@@ -118,8 +118,7 @@ bool isInternal(const llvm::Error &error) {
 llvm::Error tryFewer(const PlanningTask &task, const Pool &pool, Attempts &attempts) {
   auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
   auto leaveOut = [&] {
-    attempts.untried.push_back(
-        {pool.numDevices(), std::max(leastComputeSeconds(task.graph, pool), leastHostSeconds(task.graph, pool))});
+    attempts.untried.push_back({pool.numDevices(), leastSecondsOn(task.graph, pool)});
     return llvm::Error::success();
   };
   if (isOver())

@@ -16,9 +16,9 @@
 
 namespace apc {
 
-namespace {
-
 int64_t numElements(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements(); }
+
+namespace {
 
 /// Ops of a loss, each named after what it makes.
 class LossBuilder {

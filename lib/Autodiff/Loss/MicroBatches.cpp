@@ -3,6 +3,7 @@
 
 #include "../NamedOp.h"
 #include "BatchShares.h"
+#include "Loss.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -35,8 +36,6 @@ mlir::Operation *makerOf(mlir::Value loss) {
   }
   return op;
 }
-
-int64_t elementCount(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements(); }
 
 class LossWeigher {
 public:
@@ -142,7 +141,7 @@ mlir::Value LossWeigher::countLabels(mlir::Operation *op) {
 double powerNear(double count) { return std::exp2(-std::round(std::log2(count))); }
 
 mlir::Value LossWeigher::weighCounted(mlir::Operation *op) {
-  double factor = powerNear(microBatches * static_cast<double>(elementCount(labelsOf(op))));
+  double factor = powerNear(microBatches * static_cast<double>(numElements(labelsOf(op))));
   weight = scaled(countLabels(op), factor, "share");
   mlir::Operation *sum = builder.clone(*op);
   sum->setAttr("reduction", builder.getStringAttr("sum"));
@@ -157,7 +156,7 @@ double LossWeigher::nearOne(const BatchShares &shares, mlir::Value below) const 
     if (terms.empty() && op->getNumOperands() == 0)
       return 1; // a number that was made from the batch
     if (terms.empty())
-      return powerNear(microBatches * static_cast<double>(elementCount(op->getOperand(0))));
+      return powerNear(microBatches * static_cast<double>(numElements(op->getOperand(0))));
     below = op->getOperand(terms.front());
   }
   return 1;
@@ -252,7 +251,7 @@ WeighedLoss LossWeigher::runHeld() {
   if (share == BatchShare::Sum)
     return {loss, {}};
   if (countsLabels(maker)) {
-    double all = microBatches * static_cast<double>(elementCount(labelsOf(maker)));
+    double all = microBatches * static_cast<double>(numElements(labelsOf(maker)));
     mlir::Value part = scaled(countLabels(maker), 1 / all, "share"), own = part;
     if (!lossElement().isF32())
       own = make<CastLikeOp>("share.cast", mlir::RankedTensorType::get({}, lossElement()), {part, loss});

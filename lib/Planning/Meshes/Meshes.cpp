@@ -96,7 +96,7 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     ends.push_back(end);
   }
   // Meshes whose problems were not built have no bound of their own.
-  const double least = std::max(leastComputeSeconds(task.graph, task.pool), leastHostSeconds(task.graph, task.pool));
+  const double least = leastSecondsOn(task.graph, task.pool);
   choice.lowerBoundSeconds = std::max(least, boundOf(meshes).value_or(0));
   std::vector<std::string> timeNotes = timeLimitNotes(ends, task.searchOptions());
   llvm::Expected<std::optional<FoundAnswer>> best = bestAnswer(task, meshes);
@@ -122,6 +122,10 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
 }
 
 } // namespace
+
+double leastSecondsOn(const OpGraph &graph, const Pool &pool) {
+  return std::max(leastComputeSeconds(graph, pool), leastHostSeconds(graph, pool));
+}
 
 llvm::Expected<double> leastSeconds(const PlanningTask &task) {
   llvm::Expected<std::vector<Mesh>> suitable = task.pins.suitableMeshes(task.graph, firstAxes(task.request));

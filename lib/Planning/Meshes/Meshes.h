@@ -21,6 +21,10 @@ struct MeshChoice {
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
 };
 
+/// Seconds that no program of \p graph takes less than on a pool, for its contractions or for the launches of its host.
+/// It takes no search and no mesh.
+double leastSecondsOn(const OpGraph &graph, const Pool &pool);
+
 /// Seconds that no program of the task takes less than, without a search: every op under its fastest strategy. Errors:
 /// pins that no mesh meets.
 llvm::Expected<double> leastSeconds(const PlanningTask &task);

@@ -64,7 +64,8 @@ public:
   }
 
 private:
-  /// Does a user continue from the hub? Those that want what is produced read that, unless it comes to them for free.
+  /// Does a user continue from the hub? One that wants what is produced does, as a problem's edges have it, so that the
+  /// piece need not live until then; where that takes no time it reads the piece itself.
   bool isBrought(const Sharding &hub, const Wanted &want) {
     return !(want.sharding == produced) || *redistributor.seconds(hub, produced) > 0;
   }

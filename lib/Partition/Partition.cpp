@@ -127,10 +127,11 @@ llvm::Expected<mlir::Value> Partitioner::pieceAs(mlir::Value whole, const Shardi
     mlir::Value &constant = constants[whole][wanted];
     return constant ? constant : constant = constantAs(whole, wanted);
   }
-  if (known->second.sharding == wanted)
-    return known->second.value;
   std::string value = names.values.lookup(whole);
   const PlanMove *move = plan.moveOf(value, wanted.str(mesh), user);
+  // A user may go on from the copy of others to what was produced; the piece itself need not live so long.
+  if (!move && known->second.sharding == wanted)
+    return known->second.value;
   if (!move)
     return inputError("plan: op '{0}' needs value '{1}' as {2}, but it is {3} and no move of the plan takes it there",
                       user, value, wanted.str(mesh), known->second.sharding.str(mesh));

@@ -34,6 +34,7 @@ Plan withBucket(Plan plan, llvm::ArrayRef<const char *> values) {
       if (stage.moves[move].values.front() == value)
         bucket.moves.push_back(static_cast<unsigned>(move));
   REQUIRE(bucket.moves.size() == values.size());
+  bucket.collectives = stage.moves[bucket.moves.front()].collectives;
   stage.buckets = {bucket};
   plan.memory[MemoryCategory::Activations] += 1024;
   return plan;

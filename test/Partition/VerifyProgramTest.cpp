@@ -162,6 +162,8 @@ func.func @main(%x: tensor<4x4xf32> {apc.name = "x"}) -> (tensor<4x4xf32> {apc.n
   std::string text = programText(sample, plan);
   // The two gathers of the program as one, which keeps both pieces until both gathered values are there.
   plan.memory[MemoryCategory::Activations] += 32;
+  StagePlan &stage = plan.stages.front();
+  stage.buckets = {{{0, 1}, stage.moves.front().collectives}};
   size_t first = text.find("%2 = apc.all_gather"), end = text.find("return");
   INFO(text);
   REQUIRE(first != std::string::npos);
@@ -280,6 +282,16 @@ TEST_CASE("A program that needs more memory than its plan says is refused") {
   std::string text = programText(sample, plan);
   plan.memory[MemoryCategory::Parameters] -= 1;
   CHECK_THAT(judge(sample, text, plan).fault, Catch::Contains("bytes of parameters"));
+}
+
+TEST_CASE("A program has the collectives of its plan, which are costed") {
+  Sample sample(mlp);
+  Plan plan = sample.plan("[2 | 2]", megatron);
+  std::string text = programText(sample, plan);
+  std::vector<PlanMove> &moves = plan.stages.front().moves;
+  REQUIRE(!moves.empty());
+  moves.push_back(moves.front());
+  CHECK_THAT(judge(sample, text, plan).fault, Catch::Contains("collectives; the moves of the plan have"));
 }
 
 TEST_CASE("Ops on the wrong side of the end of a micro-batch are found") {

@@ -90,11 +90,11 @@ public:
 };
 
 /// Costs `graph` under one strategy for each op. A value goes from its producer to its users directly, or by way of one
-/// hub: then a user continues from the hub or from the producer, whichever is faster, and what is left to do is done
-/// for each user apart. The hub is that of \p hubs, where a user continues from there, otherwise the fastest of the
-/// shardings that users want; users that run once in a step have none where others run with every micro-batch.
-/// Values that \p fusion lists are taken together (`takeTogether`), and their ways chosen as if each were in a full
-/// bucket. Errors (ours): a strategy is illegal; `IncompatibleStrategies`.
+/// hub: then all users continue from it, and what is left to do is done for each user apart; those that want what was
+/// produced read the producer's piece where the way back takes no time. The hub is that of \p hubs, where a user
+/// continues from there, otherwise the fastest of the shardings that users want; users that run once in a step have
+/// none where others run with every micro-batch. Values that \p fusion lists are taken together (`takeTogether`), and
+/// their ways chosen as if each were in a full bucket. Errors (ours): a strategy is illegal; `IncompatibleStrategies`.
 llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                                       llvm::ArrayRef<ValueHub> hubs = {}, const Fusion &fusion = {});
 

@@ -252,9 +252,36 @@ llvm::Error Verifier::run(mlir::func::FuncOp program) {
   return checkResults(program);
 }
 
-/// The proof of `module`, which is for the mesh `planned` and may need the memory of a table.
+/// The collectives that a plan's moves take; those of a bucket stand for all that is taken in it.
+unsigned plannedCollectives(const StagePlan &plan) {
+  auto countIn = [](llvm::ArrayRef<std::string> collectives) {
+    return llvm::count_if(collectives, [](llvm::StringRef text) { return !text.starts_with("Slice{"); });
+  };
+  int64_t count = 0;
+  for (const PlanMove &move : plan.moves)
+    count += countIn(move.collectives);
+  for (const PlanBucket &bucket : plan.buckets) {
+    for (unsigned move : bucket.moves)
+      count -= countIn(plan.moves[move].collectives);
+    count += countIn(bucket.collectives);
+  }
+  return static_cast<unsigned>(count);
+}
+
+/// A program is within what its plan was costed with.
+llvm::Error checkPlanned(const ProgramProof &proof, const StagePlan &plan, const MemoryTable &memory) {
+  if (proof.parameterBytes > memory[MemoryCategory::Parameters] || proof.peakBytes > memory.total())
+    return noPlanError("the program needs {0} bytes of parameters and {1} in all; the plan says {2} and {3}",
+                       proof.parameterBytes, proof.peakBytes, memory[MemoryCategory::Parameters], memory.total());
+  if (unsigned planned = plannedCollectives(plan); planned != proof.numCollectives)
+    return noPlanError("the program has {0} collectives; the moves of the plan have {1}", proof.numCollectives,
+                       planned);
+  return llvm::Error::success();
+}
+
+/// The proof of `module`, which is for the mesh `planned`, has the moves of `plan` and may need the memory of a table.
 llvm::Expected<ProgramProof> verifyModule(mlir::ModuleOp original, mlir::ModuleOp module, const Mesh &planned,
-                                          const MemoryTable &memory) {
+                                          const StagePlan &plan, const MemoryTable &memory) {
   auto main = mainOf(original);
   DiagnosticCapture diagnostics(original.getContext());
   mlir::FailureOr<MeshAttr> mesh = meshOf(module);
@@ -278,9 +305,8 @@ llvm::Expected<ProgramProof> verifyModule(mlir::ModuleOp original, mlir::ModuleO
   ProgramBytes bytes = programBytes(function);
   proof.parameterBytes = bytes.parameters;
   proof.peakBytes = bytes.peak;
-  if (bytes.parameters > memory[MemoryCategory::Parameters] || bytes.peak > memory.total())
-    return noPlanError("the program needs {0} bytes of parameters and {1} in all; the plan says {2} and {3}",
-                       bytes.parameters, bytes.peak, memory[MemoryCategory::Parameters], memory.total());
+  if (llvm::Error error = checkPlanned(proof, plan, memory))
+    return std::move(error);
   return proof;
 }
 
@@ -290,14 +316,14 @@ llvm::Expected<ProgramProof> verifyProgram(mlir::ModuleOp original, const Progra
   llvm::Expected<Mesh> mesh = meshOfPlan(plan);
   if (!mesh)
     return mesh.takeError();
-  return verifyModule(original, *program.onlyStage().module, *mesh, plan.memory);
+  return verifyModule(original, *program.onlyStage().module, *mesh, plan.stages.front(), plan.memory);
 }
 
 llvm::Expected<ProgramProof> verifyStage(mlir::ModuleOp original, const StageProgram &program, const StagePlan &plan) {
   llvm::Expected<Mesh> mesh = plan.mesh.bind(plan.numRanks());
   if (!mesh)
     return mesh.takeError();
-  return verifyModule(original, *program.module, *mesh, plan.memory);
+  return verifyModule(original, *program.module, *mesh, plan, plan.memory);
 }
 
 } // namespace apc

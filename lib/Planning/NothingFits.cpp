@@ -1,9 +1,10 @@
-// Points that an error carries along.
+// Errors of points, and the points that they carry along.
 #include "apc/Planning/NothingFits.h"
 
 namespace apc {
 
 char NothingFits::ID = 0;
+char TooManyStages::ID = 0;
 
 std::pair<llvm::Error, std::vector<TriedPoint>> triedBefore(llvm::Error error) {
   std::vector<TriedPoint> tried;

@@ -2,6 +2,8 @@
 #include "../../lib/Driver/Training/Bounds/BoundPipelines.h"
 #include "../ValueOf.h"
 
+#include "apc/Support/Error.h"
+
 #include <catch2/catch.hpp>
 
 using namespace apc;
@@ -15,9 +17,12 @@ struct EvenLayers {
   size_t numLayers = 8;
   std::vector<std::pair<int64_t, int64_t>> searched = {}; ///< workers, micro-batches
   std::vector<int64_t> asked = {};                        ///< workers
+  std::vector<int64_t> refused = {};                      ///< micro-batches
 
-  PipelineBound operator()(const PlanRequest &own) {
+  llvm::Expected<PipelineBound> operator()(const PlanRequest &own) {
     const int64_t microBatches = *own.globalBatch / *own.microBatch;
+    if (llvm::is_contained(refused, microBatches))
+      return inputError("refused");
     const auto times = static_cast<double>(microBatches);
     PipelineBound bound;
     bound.workers = asked.emplace_back(*own.pipeline.count);
@@ -80,6 +85,20 @@ TEST_CASE("Bounds of workers and micro-batches have the bubble, and searches rai
     CHECK_FALSE(valueOf(bounds.of(16, 0)).has_value()); // more stages than layers
     CHECK_FALSE(llvm::is_contained(own.layers.asked, 16));
   });
+}
+
+TEST_CASE("Micro-batches that are refused have no bound, and none of them keeps others from theirs") {
+  Case own;
+  own.layers.refused = {1, 4};
+  own.withBounds([&](OuterBounds &bounds) {
+    CHECK_FALSE(valueOf(bounds.of(2, 0)).has_value());
+    CHECK(valueOf(bounds.of(2, 1)).value() == Approx(5 * 8 + 3 * 16)); // five layers and three
+    CHECK(valueOf(bounds.of(2, 3)).value() == Approx(64 * 9 / 8.));
+    llvm::cantFail(bounds.raise(2, 2, 1)); // which is how it is found out
+    CHECK_FALSE(valueOf(bounds.of(2, 2)).has_value());
+  });
+  own.request.microBatch = 8; // as the request wants it
+  own.withBounds([&](OuterBounds &bounds) { CHECK(takeMessage(bounds.of(2, 0).takeError()).second == "refused"); });
 }
 
 TEST_CASE("The least bound of all is searched for where it is least") {

@@ -5,6 +5,7 @@
 #include "../ValueOf.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"
 
 #include <catch2/catch.hpp>
@@ -16,6 +17,7 @@ namespace {
 using Texts = std::vector<std::string>;
 using SecondsOf = std::map<std::string, double>; ///< by point
 using BytesOf = std::map<std::string, int64_t>;  ///< by point; 0 for all others
+using RefusalsOf = std::map<std::string, std::string>;
 
 PlanRequest stepOf(int64_t globalBatch) {
   PlanRequest request;
@@ -42,12 +44,14 @@ std::string pointOf(const PlanRequest &own) {
 struct Run {
   Texts points;
   std::optional<double> seconds;
+  std::string refusal = ""; ///< of all points
 };
 
-/// With points that take as long as \p known says; others do not fit. Workers that \p refuses has are refused.
+/// With points that take as long as \p known says; others do not fit. So many workers as \p refused are too many, and
+/// points are refused as \p refusals says.
 Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
            const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60,
-           const BytesOf &bytes = {}) {
+           const BytesOf &bytes = {}, const RefusalsOf &refusals = {}) {
   PlanRequest request = stepOf(64);
   request.timeLimitSeconds = seconds;
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
@@ -57,7 +61,9 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
   auto first = [&](const PlanRequest &own, std::optional<double>) -> llvm::Expected<Plan> {
     run.points.push_back(pointOf(own));
     if (own.pipeline.count == refused)
-      return inputError("too few layers");
+      return llvm::make_error<TooManyStages>(Fault::Input, "too few layers");
+    if (auto refusal = refusals.find(run.points.back()); refusal != refusals.end())
+      return inputError("{0}", refusal->second);
     auto found = known.find(run.points.back());
     if (found == known.end())
       return noPlanError("does not fit");
@@ -77,6 +83,8 @@ Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refu
     FAIL(takeMessage(std::move(error)).second);
   if (trials.all().found())
     run.seconds = trials.all().found()->stepSeconds;
+  if (llvm::Error error = trials.all().refusedAll())
+    run.refusal = takeMessage(std::move(error)).second;
   return run;
 }
 
@@ -152,6 +160,31 @@ TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by t
   const BytesOf bytes = {{"8x64", 30}, {"4x32", 20}, {"2x16", 10}};
   Run run = tryAll({2, 4, 8}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, bytes);
   CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x64", "8x32", "8x16"});
+}
+
+TEST_CASE("Where micro-batches are refused, others are tried, and fewer where all from the beginning on are") {
+  auto tryTwo = [](const SecondsOf &seconds, const RefusalsOf &refusals) {
+    return tryAll({2}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, refusals);
+  };
+  Run run = tryTwo({{"2x32", 8}, {"2x8", 7}, {"2x4", 6}}, {{"2x16", "of 4"}, {"2x2", "of 32"}});
+  CHECK(run.points == Texts{"2x16", "2x32", "2x8", "2x4", "2x2", "2x1", "2x64"});
+  CHECK(run.seconds == 6.0);
+  CHECK(run.refusal.empty());
+  run = tryTwo({{"2x8", 7}, {"2x2", 6}}, {{"2x16", "of 4"}, {"2x32", "of 2"}, {"2x64", "of 1"}, {"2x4", "of 16"}});
+  CHECK(run.points == Texts{"2x16", "2x32", "2x64", "2x8", "2x4", "2x2", "2x1"});
+  CHECK(run.seconds == 6.0);
+}
+
+TEST_CASE("A refusal of all micro-batches, or of two in the same words, is told") {
+  const RefusalsOf each = {{"2x16", "of 4"}, {"2x32", "of 2"}, {"2x64", "of 1"}, {"2x8", "of 8"},
+                           {"2x4", "of 16"}, {"2x2", "of 32"}, {"2x1", "of 64"}};
+  Run run = tryAll({2}, {}, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, each);
+  CHECK(run.points == Texts{"2x16", "2x32", "2x64", "2x8", "2x4", "2x2", "2x1"});
+  CHECK(run.refusal == "of 64");
+  const RefusalsOf alike = {{"2x16", "no such op"}, {"2x32", "no such op"}};
+  run = tryAll({2}, {}, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, alike);
+  CHECK(run.points == Texts{"2x16", "2x32"});
+  CHECK(run.refusal == "no such op");
 }
 
 TEST_CASE("Where the time is over, pipelines are tried only as long as there is no plan at all") {

@@ -1,4 +1,4 @@
-// The error of a choice among several points, none of which fits.
+// Errors of points: of those that cannot be, and of a choice among several, none of which fits.
 #pragma once
 
 #include "apc/Plan/PlanRequest.h"
@@ -6,6 +6,13 @@
 #include "apc/Support/Error.h"
 
 namespace apc {
+
+/// A pipeline of more stages than the model can be cut into, with any number of micro-batches.
+class TooManyStages : public llvm::ErrorInfo<TooManyStages, PlannerError> {
+public:
+  static char ID;
+  using ErrorInfo::ErrorInfo;
+};
 
 /// No plan, with the points that were tried.
 class NothingFits : public llvm::ErrorInfo<NothingFits, PlannerError> {

@@ -63,6 +63,13 @@ llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Pl
   return planWithoutAgain(std::move(before), found, request, points, trials.secondsLeft() / 2);
 }
 
+llvm::Error nothingFound(const TrainingTrials &trials) {
+  if (llvm::Error refused = trials.refusedAll())
+    return refused;
+  return trials.tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
+                                : noPlanError("{0}", trials.lastFailure());
+}
+
 } // namespace
 
 llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlanner &points) {
@@ -73,9 +80,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   const std::vector<int64_t> workers = workersToTry(request, pool);
   const Stopwatch watch(*points.control.clock);
   llvm::Expected<Without> without = knowsPipeline(points) ? Without() : planWithout(request, points);
-  if (!without)
-    return without.takeError();
-  auto bounded = boundedRequests(request);
+  auto bounded = without ? boundedRequests(request) : without.takeError();
   if (!bounded)
     return bounded.takeError();
   OuterBounds bounds(request, *bounded, points);
@@ -95,12 +100,10 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return without.takeError();
   bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
   if (!isPipeline && !without->plan)
-    return trials.all().tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
-                                        : noPlanError("{0}", trials.all().lastFailure());
-  constexpr double shareOfBounds = 0.7; // the plan's own numbers are searched in the rest
+    return nothingFound(trials.all());
+  constexpr double share = 0.7; // of what is left; the plan's own numbers are searched in the rest
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll =
-      boundPipelines(request, workersOfBound(workers, *without), bounds, known, trials.secondsLeft() * shareOfBounds);
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, share * trials.secondsLeft());
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

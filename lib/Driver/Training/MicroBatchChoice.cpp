@@ -56,6 +56,8 @@ llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> 
 }
 
 llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
+  if (llvm::Error refused = trials.refusedAll())
+    return refused;
   std::string text = "with any number of micro-batches and any --recompute that is allowed: ";
   if (numTried < all || trials.isStopped())
     text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",

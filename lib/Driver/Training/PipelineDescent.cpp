@@ -51,12 +51,13 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
     return all.takeError();
   bestHere = bestOf.at(workers);
   const int64_t best = microBatchesOf(bestHere->point), first = microBatchesOf((*all)[firstToTry(pool, workers, *all)]);
-  const int64_t fewest = bestHere->isOfLayout ? best : first; // those between the first and the best did not fit
-  std::vector<PlanRequest> fewer, more;                       // those next to the best first
+  const int64_t fewest = bestHere->isOfLayout ? best : std::min(best, first); // between them, none was possible
+  const bool areMoreRefused = !bestHere->isOfLayout && best < first;
+  std::vector<PlanRequest> fewer, more; // those next to the best first
   for (const PlanRequest &point : *all) {
     if (microBatchesOf(point) < fewest)
       fewer.push_back(point);
-    if (microBatchesOf(point) > best)
+    if (microBatchesOf(point) > best && !areMoreRefused)
       more.push_back(point);
   }
   std::reverse(fewer.begin(), fewer.end());

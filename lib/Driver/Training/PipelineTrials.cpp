@@ -25,17 +25,21 @@ llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double e
   return true;
 }
 
-llvm::Error PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
+llvm::Expected<bool> PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
+  bool areRefused = true;
   for (PlanRequest point : points)
     for (const RecomputeSetting &policy : policies) {
       bool isOver = trials.isStopped() || (trials.secondsLeft() <= end && (hasPlan || trials.found()));
       if (bestHere || isOver)
-        return llvm::Error::success();
+        return false;
       point.recompute = policy;
       if (auto isBetter = tryPoint(point, end); !isBetter)
         return isBetter.takeError();
+      if (trials.wasRefused())
+        break;
+      areRefused = false;
     }
-  return llvm::Error::success();
+  return areRefused;
 }
 
 llvm::Expected<std::vector<PlanRequest>> PipelineTrials::pointsOf(int64_t workers) const {
@@ -52,11 +56,17 @@ llvm::Error PipelineTrials::begin(int64_t workers, double end) {
       return isBetter.takeError();
   if (bestHere)
     bestHere->isOfLayout = true;
-  if (llvm::Error error = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(firstToTry(pool, workers, *all)), end))
-    return error;
+  const size_t first = firstToTry(pool, workers, *all);
+  auto areRefused = tryUntilOneFits(llvm::ArrayRef(*all).drop_front(first), end);
+  if (areRefused && *areRefused) {
+    std::reverse(all->begin(), all->begin() + static_cast<std::ptrdiff_t>(first));
+    areRefused = tryUntilOneFits(llvm::ArrayRef(*all).take_front(first), end);
+  }
+  if (!areRefused)
+    return areRefused.takeError();
   if (bestHere)
     bestOf.insert_or_assign(workers, *bestHere);
-  return llvm::Error::success();
+  return *areRefused && !bestHere ? trials.lastRefusal() : llvm::Error::success();
 }
 
 } // namespace apc

@@ -19,7 +19,8 @@ public:
         policies(policiesOf(request)), hasPlan(hasPlan) {}
 
   /// The point of the known layout where that has as many workers; else, and where that fits not, the first point of
-  /// `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds are left.
+  /// `workers` that fits, of those with some 8 micro-batches a worker or more, until \p end seconds are left; of those
+  /// with fewer where these are refused. Errors: all are refused.
   llvm::Error begin(int64_t workers, double end);
   /// Other micro-batches and policies of workers that have begun, as long as they are better, until \p end seconds are
   /// left.
@@ -47,8 +48,8 @@ private:
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
   /// Plans a point; true where that is the best of its number of workers.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
-  /// Each point with every policy, until one fits.
-  llvm::Error tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
+  /// Each point with every policy, until one fits; true where all were refused.
+  llvm::Expected<bool> tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
   /// With the policy of the best; also the one behind a point that is worse, where points take little time: some
   /// schedules want numbers of micro-batches that the workers divide.
   llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end);

@@ -93,6 +93,8 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
         tryOne(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
     if (!found)
       return found.takeError();
+    if (isRefused)
+      return std::nullopt;
     if (!*found && !(policy == RecomputeChoice::None))
       others.push_back(policy.policy);
     if (!*found || policies.size() == 1 || isStopped())

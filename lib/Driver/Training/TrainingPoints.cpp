@@ -38,6 +38,8 @@ llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &r
   return requests;
 }
 
+bool hasOpenMicroBatches(const PlanRequest &request) { return request.globalBatch && !request.microBatch; }
+
 std::vector<RecomputeSetting> policiesOf(const PlanRequest &request) {
   if (!(request.recompute == RecomputeChoice::Auto))
     return {request.recompute};

@@ -13,6 +13,9 @@ namespace apc {
 /// gives micro-batches of 8, 4, 2 and 1. Errors: those of `exportedBatch`.
 llvm::Expected<std::vector<PlanRequest>> microBatchRequests(const PlanRequest &request);
 
+/// May micro-batches be of another size than that of a point of `request`, which has one?
+bool hasOpenMicroBatches(const PlanRequest &request);
+
 /// The policies that `request` allows, those that keep most first.
 std::vector<RecomputeSetting> policiesOf(const PlanRequest &request);
 

@@ -24,11 +24,27 @@ void TrainingTrials::report(llvm::StringRef what, const PlanRequest &own) const 
   control.report(text);
 }
 
+llvm::Error TrainingTrials::takeRefusal(const PlanRequest &own, std::string message) {
+  const bool isTheSame = !best && refusal && refusal->message == message && refusal->microBatch != own.microBatch;
+  if (!hasOpenMicroBatches(request) || isTheSame) // with every other micro-batch as well
+    return llvm::make_error<PlannerError>(Fault::Input, std::move(message));
+  points = withTried(std::move(points), failedPointOf(own, microBatchesOf(own), "is refused: " + message));
+  refusal = Refusal{own.microBatch, std::move(message)};
+  isRefused = true;
+  return llvm::Error::success();
+}
+
+llvm::Error TrainingTrials::refusedAll() const {
+  return refusal && !best && !failed ? lastRefusal() : llvm::Error::success();
+}
+
 llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime) {
-  if (error.isA<TooMuchHeld>()) // with every other point as well
+  if (error.isA<TooMuchHeld>() || error.isA<TooManyStages>()) // with every other point as well
     return error;
   auto [same, tried] = triedBefore(std::move(error));
   auto [fault, message] = takeMessage(std::move(same));
+  if (fault == Fault::Input)
+    return takeRefusal(own, std::move(message));
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);
   std::string why = isStopped()   ? "the search was stopped before anything was found"
@@ -45,6 +61,7 @@ llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error erro
 llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(PlanRequest own, double seconds,
                                                                               PlanRequested by) {
   own.timeLimitSeconds = std::max(0.1, seconds);
+  isRefused = false;
   report("", own);
   const Stopwatch ofPoint(*control.clock);
   llvm::Expected<Plan> found = by(own);

@@ -6,6 +6,7 @@
 
 #include "apc/Planning/Planning.h"
 #include "apc/Planning/RecomputedPairs.h"
+#include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -72,8 +73,13 @@ public:
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const;
   const std::vector<TriedPoint> &tried() const { return points; }
+  /// Was the last request that was tried refused, as pins may refuse a micro-batch of one sample? Others may be taken.
+  bool wasRefused() const { return isRefused; }
+  llvm::Error lastRefusal() const { return llvm::make_error<PlannerError>(Fault::Input, refusal->message); }
+  /// The last refusal, where every point was refused.
+  llvm::Error refusedAll() const;
   const std::string &lastFailure() const { return reason; }
-  /// The point of the last failure; there is one where nothing was found.
+  /// The point of the last failure; there is one where nothing was found, and not all were refused.
   const std::optional<PlanRequest> &lastFailed() const { return failed; }
 
 private:
@@ -95,6 +101,8 @@ private:
   /// Tells the point that comes next behind \p what is done with it, and the best so far: "4 workers, 8 micro-batches
   /// of 8: best 766 ms, bound 640 ms, gap 16.45 %".
   void report(llvm::StringRef what, const PlanRequest &own) const;
+  /// Takes down why `own` is refused. Errors: that refusal, where other micro-batches do not help.
+  llvm::Error takeRefusal(const PlanRequest &own, std::string message);
   /// Takes down why `own` gave no plan. Errors: those that end all trials.
   llvm::Error takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime);
 
@@ -117,6 +125,12 @@ private:
   std::vector<TriedPoint> points;
   std::string reason;                ///< why nothing fits
   std::optional<PlanRequest> failed; ///< where `reason` holds
+  struct Refusal {
+    std::optional<int64_t> microBatch;
+    std::string message;
+  };
+  std::optional<Refusal> refusal; ///< the last one
+  bool isRefused = false;
 };
 
 } // namespace apc

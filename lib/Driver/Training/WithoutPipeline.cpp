@@ -66,9 +66,13 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
     if (found)
       return Without{*found, withTried(std::move(without.tried), triedOf(*found))};
     auto [fault, message] = takeMessage(found.takeError());
-    if (fault != Fault::NoPlan)
+    const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
+    if (mayBeRefused && &point == &small->front())
+      return chooseAll(own, points);
+    if (fault != Fault::NoPlan && !mayBeRefused)
       return llvm::make_error<PlannerError>(fault, message);
-    without.tried.push_back(failedPointOf(point, microBatchesOf(point), "does not fit the memory"));
+    std::string why = mayBeRefused ? "is refused: " + message : "does not fit the memory";
+    without.tried.push_back(failedPointOf(point, microBatchesOf(point), std::move(why)));
   }
   return without;
 }

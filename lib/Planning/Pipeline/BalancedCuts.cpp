@@ -6,7 +6,8 @@
 #include "apc/Cost/GraphCost.h"
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Graph/StageSplit.h"
-#include "apc/Support/Error.h"
+#include "apc/Planning/NothingFits.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -120,8 +121,9 @@ std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool) {
 static llvm::Error checkPlaces(size_t places, size_t numStages) {
   if (places + 1 >= numStages)
     return llvm::Error::success();
-  return inputError("a pipeline of {0} stages: the model can be cut at {1} {2}, into {3} stages at most", numStages,
-                    places, places == 1 ? "place" : "places", places + 1);
+  return llvm::make_error<TooManyStages>(
+      Fault::Input, llvm::formatv("a pipeline of {0} stages: the model can be cut at {1}, into {2} stages at most",
+                                  numStages, counted(static_cast<int64_t>(places), "place"), places + 1));
 }
 
 llvm::Error checkStages(const OpGraph &graph, size_t numStages) {

@@ -4,6 +4,7 @@
 #include "../TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
+#include "apc/Support/Error.h"
 
 namespace apc {
 
@@ -22,6 +23,16 @@ void OuterBounds::take(const PipelineBound &bound, size_t from, OfWorkers &own) 
   }
 }
 
+llvm::Expected<std::optional<PipelineBound>> OuterBounds::boundOf(int64_t workers, size_t index, double seconds) {
+  llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, index, seconds));
+  if (bound)
+    return std::move(*bound);
+  auto [fault, message] = takeMessage(bound.takeError());
+  if (fault == Fault::Input && hasOpenMicroBatches(request))
+    return std::nullopt;
+  return llvm::make_error<PlannerError>(fault, message);
+}
+
 llvm::Expected<OuterBounds::OfWorkers *> OuterBounds::known(int64_t workers) {
   auto [entry, isNew] = bounds.try_emplace(workers);
   OfWorkers &own = entry->second;
@@ -31,12 +42,17 @@ llvm::Expected<OuterBounds::OfWorkers *> OuterBounds::known(int64_t workers) {
   own.isSearched.resize(requests.size());
   if (numLayers && static_cast<size_t>(workers) > *numLayers)
     return &own;
-  llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, 0, 0));
-  if (!bound)
-    return bound.takeError();
-  if (workers > 1)
-    numLayers = bound->layers.size();
-  take(*bound, 0, own);
+  for (size_t index = 0; index < requests.size(); ++index) {
+    auto bound = boundOf(workers, index, 0);
+    if (!bound)
+      return bound.takeError();
+    if (!*bound) // refused, and so none of the steps
+      continue;
+    if (workers > 1)
+      numLayers = (*bound)->layers.size();
+    take(**bound, index, own);
+    break;
+  }
   return &own;
 }
 
@@ -52,10 +68,10 @@ llvm::Error OuterBounds::raise(int64_t workers, size_t index, double seconds) {
   if (!own)
     return own.takeError();
   (*own)->isSearched[index] = true;
-  llvm::Expected<PipelineBound> bound = points.bound(requestOf(workers, index, seconds));
+  auto bound = boundOf(workers, index, seconds);
   if (!bound)
     return bound.takeError();
-  take(*bound, index, **own);
+  *bound ? take(**bound, index, **own) : (*own)->seconds[index].reset();
   return llvm::Error::success();
 }
 

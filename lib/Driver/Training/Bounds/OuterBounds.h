@@ -17,8 +17,8 @@ public:
   OuterBounds(const PlanRequest &request, llvm::ArrayRef<PlanRequest> requests, const PointPlanner &points)
       : request(request), requests(requests), points(points) {}
 
-  /// The bound of so many workers and the micro-batches of `requests[index]`. None where no schedule takes them, and
-  /// for workers for which the model has too few layers. Errors: those of bounding.
+  /// The bound of so many workers and the micro-batches of `requests[index]`. None where no schedule takes them, where
+  /// the request refuses them, and for workers for which the model has too few layers. Errors: those of bounding.
   llvm::Expected<std::optional<double>> of(int64_t workers, size_t index);
   /// Searches the layers for a better bound of these numbers, and of more micro-batches, for \p seconds.
   llvm::Error raise(int64_t workers, size_t index, double seconds);
@@ -34,6 +34,8 @@ private:
     std::vector<bool> isSearched;
   };
   llvm::Expected<OfWorkers *> known(int64_t workers);
+  /// None where the request refuses the micro-batches of an index, and leaves others open.
+  llvm::Expected<std::optional<PipelineBound>> boundOf(int64_t workers, size_t index, double seconds);
   /// Takes a bound made with the micro-batches of `requests[from]` for these and for more.
   void take(const PipelineBound &bound, size_t from, OfWorkers &own) const;
   /// The fewest micro-batches, down from those of an index, whose bounds are nearly as low and were not searched for:

@@ -2,6 +2,7 @@
 #include "../TrainingTrials.h"
 
 #include "apc/Planning/Planning.h"
+#include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -37,10 +38,13 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
   report("bounding ", own);
   llvm::Expected<LeastPlan> found = plan.least(own);
-  if (!found && isStopped())
-    return llvm::consumeError(found.takeError()), knownLeast(point);
-  if (!found)
-    return found.takeError();
+  if (!found) {
+    auto [fault, message] = takeMessage(found.takeError());
+    const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
+    if (isStopped() || mayBeRefused)
+      return knownLeast(point);
+    return llvm::make_error<PlannerError>(fault, message);
+  }
   const double bounded = std::max(found->plan.lowerBoundSeconds, knownLeast(point));
   if (best && found->isOfRequest) { // a plan as well, whether it fits or not
     Plan made = withinLimit(std::move(found->plan), request, best->memoryLimitBytes);

@@ -15,7 +15,7 @@ bool leavesTrainingOpen(const PlanRequest &request) {
 
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points) {
   if (!request.copies.count || request.pipeline.isOn())
-    return request.copies.count ? choosePipeline(request, points) : chooseCopies(request, points);
+    return request.copies.count ? choosePipeline(withOwnBatch(request), points) : chooseCopies(request, points);
   auto choose = [&](const PlanRequest &own) { return chooseMicroBatches(own, points); };
   bool isGiven = request.globalBatch || request.microBatch || copiesOf(request) > 1;
   return isGiven ? choose(request) : planOwnBatch(request, *points.control.clock, points.whole, choose);

@@ -14,9 +14,9 @@ bool leavesTrainingOpen(const PlanRequest &request);
 /// number of micro-batches, fewest first, until no larger number can be faster, or two in a row gave nothing better;
 /// returns the best by `PlanRank`, with all points that were tried. The bound holds for all numbers of micro-batches,
 /// also those that were not tried: without a limit of memory more of them are never faster. Where neither batch is
-/// given, the step has the model's own in one micro-batch; where nothing fits so, its number is chosen as for a batch
-/// that is given. Once the control asks to stop, the best of the points until then is returned. Errors: those of
-/// planning a point; `NothingFits` where no point gives a plan.
+/// given, the step has the model's own: on several workers as if that were given, on one in one micro-batch; where
+/// nothing fits so, its number is chosen as for a batch that is given. Once the control asks to stop, the best of the
+/// points until then is returned. Errors: those of planning a point; `NothingFits` where no point gives a plan.
 llvm::Expected<Plan> chooseTraining(const PlanRequest &request, const PointPlanner &points);
 
 } // namespace apc

@@ -10,15 +10,24 @@
 
 namespace apc {
 
+PlanRequest withOwnBatch(const PlanRequest &request) {
+  PlanRequest own = request;
+  if (request.globalBatch || request.microBatch)
+    return own;
+  if (llvm::Expected<int64_t> batch = exportedBatch(request); !batch)
+    llvm::consumeError(batch.takeError()); // as planning will say, or a model without one
+  else if (*batch > 1)
+    own.globalBatch = *batch;
+  return own;
+}
+
 /// The batch that the model was exported with, in as many micro-batches as it takes; none where the model does not
 /// allow that. Errors: nothing fits in any number of them.
 static llvm::Expected<std::optional<Plan>> planCutBatch(const PlanRequest &request, double secondsLeft,
                                                         PlanOfRequest choose) {
-  llvm::Expected<int64_t> batch = exportedBatch(request);
-  if (!batch || *batch == 1 || secondsLeft <= 0)
-    return llvm::consumeError(batch.takeError()), std::nullopt;
-  PlanRequest own = request;
-  own.globalBatch = *batch;
+  PlanRequest own = withOwnBatch(request);
+  if (!own.globalBatch || secondsLeft <= 0)
+    return std::nullopt;
   own.timeLimitSeconds = secondsLeft;
   llvm::Expected<Plan> found = choose(own);
   if (!found) {

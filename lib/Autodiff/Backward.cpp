@@ -2,6 +2,7 @@
 #include "Backward.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Differentiate.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/Opaque.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -116,7 +117,7 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
       return given;
     return gradient.make<CastOp>(given, gradient.attribute("to", onnxFloat));
   };
-  if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
+  if (!apc::differentiate(gradient)) {
     std::string reason = gradient.getRefusal().empty() ? "" : ": " + gradient.getRefusal().str();
     missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + reason + ")");
     return;

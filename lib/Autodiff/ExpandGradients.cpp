@@ -3,6 +3,7 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Differentiate.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
@@ -130,7 +131,7 @@ void Expansion::reverse(mlir::Operation *forward) {
   if (llvm::none_of(incoming, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
     return;
   GradientBuilder gradient(builder, forward, incoming, wanted);
-  if (!llvm::cast<OperatorInterface>(forward).differentiate(gradient)) {
+  if (!differentiate(gradient)) {
     missing.push_back("'" + nameOf(forward, gradient.getRefusal()));
     return;
   }

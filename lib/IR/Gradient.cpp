@@ -2,6 +2,8 @@
 #include "apc/IR/Gradient.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/Diagnostics.h"
+#include "apc/IR/Differentiate.h"
 #include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -14,6 +16,7 @@ namespace apc {
 GradientBuilder::GradientBuilder(mlir::OpBuilder &builder, mlir::Operation *forward,
                                  llvm::ArrayRef<mlir::Value> incoming, llvm::ArrayRef<bool> wanted)
     : builder(builder), forward(forward), arriving(incoming), wanted(wanted), gradients(forward->getNumOperands()) {
+  DiagnosticCapture diagnostics(getContext()); // `differentiate` says why there is no rule
   mlir::FailureOr<FactorRule> bound = llvm::cast<OperatorInterface>(forward).getRule();
   if (mlir::failed(bound))
     return;
@@ -46,6 +49,15 @@ void GradientBuilder::give(unsigned operand, mlir::Value gradient) {
 bool GradientBuilder::refuse(const llvm::Twine &reason) {
   refusal = reason.str();
   return false;
+}
+
+bool differentiate(GradientBuilder &gradient) {
+  mlir::Operation *op = gradient.getForward();
+  DiagnosticCapture diagnostics(gradient.getContext());
+  // What a recogniser or a change of sizes made was not checked before.
+  if (mlir::failed(verifyOperator(op)))
+    return gradient.refuse(diagnostics.takeFirstError());
+  return llvm::cast<OperatorInterface>(op).differentiate(gradient) && gradient.getRefusal().empty();
 }
 
 /// Cuts a factor of `op` inside parts where that may be done.
@@ -107,12 +119,15 @@ mlir::Operation *GradientBuilder::createNamed(llvm::StringRef name, mlir::ValueR
   state.addTypes(llvm::SmallVector<mlir::Type>(numResults, mlir::RankedTensorType::get({}, builder.getF32Type())));
   mlir::Operation *op = builder.create(state);
   llvm::SmallVector<mlir::Type, 2> types;
+  DiagnosticCapture diagnostics(getContext());
   bool inferred = mlir::succeeded(llvm::cast<OperatorInterface>(op).inferTypes(types));
-  assert(inferred && types.size() == numResults && "an operator's gradient is well formed");
-  (void)inferred;
+  if (!inferred && refusal.empty())
+    refuse(diagnostics.takeFirstError());
+  if (!inferred) // what follows is built on a type of as many dims, and then dropped
+    types.assign(numResults, forward->getResult(0).getType());
   for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
     result.setType(type);
-  if (!llvm::isa<ConstantOp>(op))
+  if (inferred && !llvm::isa<ConstantOp>(op))
     trace(op);
   return op;
 }

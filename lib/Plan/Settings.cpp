@@ -5,6 +5,7 @@
 #include "SettingKinds.h"
 
 #include "apc/Cluster/Cluster.h"
+#include "apc/Sharding/MaxExtent.h"
 #include "apc/Support/File.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -60,8 +61,6 @@ Setting bindings(Setting row, std::map<std::string, Value> PlanRequest::*field, 
   row.reset = [field](PlanRequest &request) { (request.*field).clear(); };
   return row;
 }
-
-constexpr int64_t maxBatch = int64_t(1) << 40; // samples
 
 std::string printSize(int64_t size) { return std::to_string(size); }
 std::optional<int64_t> parseSize(llvm::StringRef text) {
@@ -226,8 +225,8 @@ std::vector<Setting> trainingRows() {
           enumSetting(backward, &PlanRequest::backward, backwardModes),
           enumSetting(zero, &PlanRequest::zero, zeroChoices),
           parsedSetting(recompute, &PlanRequest::recompute, parseRecomputeSetting),
-          optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxBatch),
-          optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxBatch, "auto"),
+          optionalWholeNumberSetting(global, &PlanRequest::globalBatch, maxExtent),
+          optionalWholeNumberSetting(micro, &PlanRequest::microBatch, maxExtent, "auto"),
           parsedSetting(copies, &PlanRequest::copies, parseCountChoice),
           optionalBytesSetting(fusion, &PlanRequest::fusionBytes, "auto"),
           switchSetting(overlap, &PlanRequest::overlap),

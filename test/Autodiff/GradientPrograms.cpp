@@ -3,6 +3,7 @@
 
 #include "../ValueOf.h"
 
+#include "apc/IR/Differentiate.h"
 #include "apc/IR/Kernels/Evaluate.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
@@ -211,7 +212,7 @@ private:
     if (llvm::none_of(arriving, [](mlir::Value value) { return !!value; }) || !llvm::is_contained(wanted, true))
       return true;
     GradientBuilder gradient(builder, &op, arriving, wanted);
-    if (!llvm::cast<OperatorInterface>(op).differentiate(gradient)) {
+    if (!apc::differentiate(gradient)) {
       refusal = gradient.getRefusal().str();
       return false;
     }

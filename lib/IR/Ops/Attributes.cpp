@@ -3,10 +3,9 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/RuleBuilder.h"
+#include "apc/Sharding/MaxExtent.h"
 
 namespace apc {
-
-static constexpr int64_t maxExtent = int64_t(1) << 30;
 
 bool isOnPiece(mlir::Operation *op) {
   return op->getNumOperands() > llvm::cast<OperatorInterface>(op).getNumDeclaredOperands();

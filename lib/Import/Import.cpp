@@ -410,9 +410,10 @@ llvm::Error problemOf(const ImportState &state, bool isInspection) {
     return inputError("{0}{1}", *state.firstFailure, more);
   }
   if (!state.module)
-    return inputError("{0}: no shape follows for {1} value(s), the first is '{2}'", state.source,
+    return inputError("{0}: no shape follows for {1} value(s), the first is '{2}'{3}{4}", state.source,
                       state.report.unresolved.size(),
-                      state.report.unresolved.empty() ? "an output" : state.report.unresolved.front());
+                      state.report.unresolved.empty() ? "an output" : state.report.unresolved.front(),
+                      state.firstRefused.empty() ? "" : ": ", state.firstRefused);
   return llvm::Error::success();
 }
 

@@ -133,8 +133,9 @@ llvm::Error GraphImporter::importInitializers(const GraphProto &graph, Scope &sc
     // A file may hold strings that nothing reads.
     if (!elementType(tensor.data_type(), &state.context)) {
       scope.values[tensor.name()] = {};
-      state.report.notes.push_back(llvm::formatv("initializer '{0}' has element type {1}, which is not supported",
-                                                 tensor.name(), dataTypeName(tensor.data_type())));
+      std::string remark = llvm::formatv("initializer '{0}' {1}", tensor.name(), refusedType(tensor.data_type()));
+      state.report.notes.push_back(remark);
+      state.refusedInitializers[tensor.name()] = std::move(remark);
       continue;
     }
     auto value = state.addTensor(tensor, scope.prefix + tensor.name(), /*isWeight=*/true);
@@ -291,6 +292,9 @@ mlir::Value GraphImporter::conditioned(mlir::Value value, llvm::StringRef name, 
 }
 
 void GraphImporter::leaveUnresolved(const NodeProto &node, Scope &scope) {
+  for (const std::string &input : node.input())
+    if (state.firstRefused.empty())
+      state.firstRefused = state.refusedInitializers.lookup(input);
   for (const std::string &output : node.output()) {
     if (output.empty())
       continue;

@@ -79,6 +79,10 @@ struct ImportState {
   int64_t numFolded = 0;
   /// ONNX names of the arguments of @main.
   std::vector<std::string> inputNames;
+  /// Initializers of element types that are not supported, by name, with the remark on each.
+  llvm::StringMap<std::string> refusedInitializers;
+  /// The remark on the first of them that a node reads; "" where none does.
+  std::string firstRefused;
   /// Values of graph inputs that the caller knows (ImportOptions::inputValues).
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> inputData;
   /// Types that the file declares for inner values; those of dims that are numbers or bound symbols are a last resort

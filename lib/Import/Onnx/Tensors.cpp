@@ -80,6 +80,10 @@ std::string dataTypeName(int32_t dataType) {
   }
 }
 
+std::string refusedType(int32_t dataType) {
+  return "has element type " + dataTypeName(dataType) + "; supported are the integer, float and bool types of ONNX";
+}
+
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims) {
   constexpr int64_t limit = int64_t(1) << 60;
   int64_t count = 1;
@@ -111,8 +115,7 @@ llvm::Expected<TensorHeader> makeHeader(llvm::ArrayRef<int64_t> dims, int32_t da
   TensorHeader header;
   mlir::Type element = elementType(dataType, context);
   if (!element)
-    return inputError("{0} has element type {1}; supported are the integer, float and bool types of ONNX", what,
-                      dataTypeName(dataType));
+    return inputError("{0} {1}", what, refusedType(dataType));
   std::optional<int64_t> count = countElements(dims);
   if (!count)
     return inputError("{0} has dims [{1}]: dims must not be negative, and their product must stay below 2^60", what,

@@ -17,6 +17,8 @@ namespace apc::onnx {
 mlir::Type elementType(int32_t dataType, mlir::MLIRContext *context);
 /// "STRING" for 8; "data type 99" for a number that ONNX does not define.
 std::string dataTypeName(int32_t dataType);
+/// "has element type STRING; supported are ...", of a type that `elementType` does not know.
+std::string refusedType(int32_t dataType);
 
 /// The number of elements; empty when a dim is negative or there are more than 2^60.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> dims);

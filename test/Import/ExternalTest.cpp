@@ -84,6 +84,23 @@ TEST_CASE("external floats are read where they decide a shape, and nowhere else"
   CHECK_THAT(folder.import(graph), Contains("tensor<1x4x16x16xf32>") && Contains("apc.parameter \"w\" \"external\""));
 }
 
+TEST_CASE("an offset or a length that is no number ends the import with the value") {
+  Folder folder;
+  folder.add("w.bin", bytesOf<float>({1, 2, 3, 4}));
+  auto importWith = [&](const std::string &key, const std::string &value) {
+    return folder.import(node("Mul", {"x", "w"}, {"y"}) + input("x", {"2"}) + output("y") +
+                         "initializer { name: \"w\" data_type: 1 dims: 2 data_location: 1 external_data { key: "
+                         "\"location\" value: \"w.bin\" } external_data { key: \"" +
+                         key + "\" value: \"" + value + "\" } }");
+  };
+  CHECK_THAT(importWith("offset", "8"), Contains("offset = 8") || Contains("8 : i64"));
+  for (std::string value : {"+8", "0x8", " 8", "8.0", "abc", "-8", "9223372036854775808", ""})
+    for (std::string key : {"offset", "length"})
+      CHECK_THAT(importWith(key, value), Contains("model.onnx: tensor 'w': the " + key + " of its external data is '" +
+                                                  value + "': a whole number of bytes"));
+  CHECK_THAT(importWith("checksum", "abc"), Contains("apc.parameter"));
+}
+
 TEST_CASE("external tensors in attributes") {
   Folder folder;
   folder.add("seven.bin", bytesOf<float>({7}));

@@ -98,6 +98,19 @@ TEST_CASE("every way to store a tensor is a range of bytes or says why not") {
   CHECK_FALSE(found.contains("other"));
 }
 
+TEST_CASE("weights whose place is no number are no weights at another place") {
+  std::string head = "data_type: 1 dims: 2 data_location: 1 external_data { key: \"location\" value: \"w.bin\" } "
+                     "external_data { key: \"offset\" value: \"0x40\" } ";
+  for (const std::string &graph :
+       {"initializer { " + head + "name: \"w\" }",
+        "node { op_type: \"Constant\" output: \"w\" attribute { name: \"value\" type: 4 t { " + head + "} } }"}) {
+    ModelFile file(serialize(graph));
+    auto [fault, text] = takeMessage(locateWeights(file.path).takeError());
+    CHECK(fault == Fault::Input);
+    CHECK(text.find("tensor 'w': the offset of its external data is '0x40': a whole number") != std::string::npos);
+  }
+}
+
 TEST_CASE("floats that are not packed, and packed ones in two runs, have no range") {
   // TensorProto in wire format: dims 2, data_type 1, float_data (field 4), name (field 8) "w".
   std::string head = std::string("\x08\x02\x10\x01", 4), name = std::string("\x42\x01w", 3);

@@ -29,7 +29,7 @@ struct WeightLocation {
 /// A tensor has no range of bytes, and `absent` gives the reason, when its data is missing, is stored element by
 /// element with a tag each or as a sparse tensor, or has an external location outside the model's folder. `float_data`
 /// and `double_data` are ranges of elements, `int32_data` and the like of varints. Errors (input): a file that cannot
-/// be read or is damaged.
+/// be read or is damaged, external data whose offset or length is no number.
 llvm::Expected<llvm::StringMap<WeightLocation>> locateWeights(llvm::StringRef path);
 
 } // namespace apc

@@ -109,10 +109,13 @@ bool ImportState::isNamedWeight(llvm::StringRef name) const {
   return isWeightName(name) || (options.parameters && llvm::Regex("^(" + *options.parameters + ")$").match(name));
 }
 
-mlir::Value ImportState::addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name) {
+llvm::Expected<mlir::Value> ImportState::addExternal(const TensorProto &tensor, const TensorHeader &header,
+                                                     llvm::StringRef name) {
+  ExternalData data = externalData(tensor);
+  if (!data.fault.empty())
+    return inputError("{0}: tensor '{1}': {2}", source, name, data.fault);
   mlir::Value value = addParameter(header.type, name, "external");
   auto op = value.getDefiningOp<ParameterOp>();
-  ExternalData data = externalData(tensor);
   op.setLocation(data.location);
   if (data.offset)
     op.setOffset(*data.offset);

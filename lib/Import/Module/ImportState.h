@@ -108,7 +108,7 @@ private:
   mlir::DenseElementsAttr readStored(mlir::Value parameter, const TensorProto &tensor);
   /// An initializer of one element holds a weight, by its name or by ImportOptions::parameters.
   bool isNamedWeight(llvm::StringRef name) const;
-  mlir::Value addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);
+  llvm::Expected<mlir::Value> addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);
 
   std::deque<AttributeProto> filledAttributes;
 

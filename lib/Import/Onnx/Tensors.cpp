@@ -301,16 +301,8 @@ llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tens
 
 ExternalData externalData(const TensorProto &tensor) {
   ExternalData data;
-  for (const StringStringEntryProto &entry : tensor.external_data()) {
-    int64_t number = 0;
-    bool isNumber = !llvm::StringRef(entry.value()).getAsInteger(10, number);
-    if (entry.key() == "location")
-      data.location = entry.value();
-    else if (entry.key() == "offset" && isNumber)
-      data.offset = number;
-    else if (entry.key() == "length" && isNumber)
-      data.length = number;
-  }
+  for (const StringStringEntryProto &entry : tensor.external_data())
+    data.add(entry.key(), entry.value());
   return data;
 }
 

@@ -1,6 +1,7 @@
 // TensorProto -> element type, dims, constant.
 #pragma once
 
+#include "ExternalData.h"
 #include "OnnxModel.pb.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -49,11 +50,7 @@ llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tens
 llvm::Expected<TensorHeader> readSparseHeader(const SparseTensorProto &tensor, llvm::StringRef what,
                                               mlir::MLIRContext *context);
 
-/// `external_data` of a tensor: location, offset and length as far as they are given.
-struct ExternalData {
-  std::string location;
-  std::optional<int64_t> offset, length;
-};
+/// `external_data` of a tensor.
 ExternalData externalData(const TensorProto &tensor);
 
 } // namespace apc::onnx

@@ -1,7 +1,10 @@
 // Initializers and Constant nodes found in the wire format. Field numbers are those of OnnxModel.proto.
 #include "apc/Import/WeightFiles.h"
 
+#include "../Onnx/ExternalData.h"
 #include "WireReader.h"
+
+#include "apc/Support/Error.h"
 
 #include "llvm/Support/Path.h"
 
@@ -52,11 +55,13 @@ public:
   }
 
   llvm::StringMap<WeightLocation> found;
+  std::string problem; ///< of a tensor whose place cannot be read
 
 private:
   struct Entry {
     std::string name;
     WeightLocation location;
+    std::string fault; ///< of its external data
   };
 
   bool addGraphField(const Field &field) {
@@ -65,21 +70,19 @@ private:
     if (field.number == graph::node)
       return addNode(field);
     Entry entry;
-    if (field.number == graph::initializer) {
-      if (!readTensor(field, entry))
-        return false;
-      add(std::move(entry));
-    } else if (field.number == graph::sparseInitializer) {
-      if (!readSparse(field, entry))
-        return false;
-      add(std::move(entry));
-    }
+    if (field.number == graph::initializer)
+      return readTensor(field, entry) && add(std::move(entry));
+    if (field.number == graph::sparseInitializer)
+      return readSparse(field, entry) && add(std::move(entry));
     return true;
   }
 
-  void add(Entry entry) {
+  bool add(Entry entry) {
     if (!entry.name.empty())
       found.try_emplace(entry.name, std::move(entry.location));
+    if (!entry.fault.empty())
+      problem = "tensor '" + entry.name + "': " + entry.fault;
+    return problem.empty();
   }
 
   /// A node with an attribute `value` (or `sparse_value`) that is a tensor and a single output is a Constant.
@@ -95,11 +98,10 @@ private:
         return ++numOutputs > 1 || reader.readText(field, output);
       return field.number != node::attribute || readAttribute(field, entry, isConstant);
     });
-    if (isConstant && numOutputs == 1) {
-      entry.name = std::move(output);
-      add(std::move(entry));
-    }
-    return read;
+    if (!read || !isConstant || numOutputs != 1)
+      return read;
+    entry.name = std::move(output);
+    return add(std::move(entry));
   }
 
   bool readAttribute(const Field &attributeField, Entry &entry, bool &isConstant) {
@@ -132,7 +134,7 @@ private:
     WeightLocation &location = entry.location;
     location = {ownFile, 0, std::nullopt, "declared without data"};
     bool isExternal = false;
-    WeightLocation external{"", 0, std::nullopt, ""};
+    onnx::ExternalData external;
     bool read = reader.walk(tensorField.offset, tensorField.end(), [&](const Field &field) {
       if (field.number == tensor::name && field.wire == Wire::Bytes)
         return reader.readText(field, entry.name);
@@ -144,11 +146,14 @@ private:
         addData(field, location);
       return true;
     });
-    if (isExternal)
-      location = std::move(external);
-    if (isExternal && (location.file.empty() || leavesFolder(location.file)))
-      location.absent = location.file.empty() ? "external, without a location"
-                                              : "its location '" + location.file + "' leaves the model's folder";
+    if (!isExternal)
+      return read;
+    location = {external.location, external.offset.value_or(0), external.length, ""};
+    if (external.location.empty())
+      location.absent = "external, without a location";
+    else if (external.leavesFolder())
+      location.absent = "its location '" + location.file + "' leaves the model's folder";
+    entry.fault = std::move(external.fault);
     return read;
   }
 
@@ -163,7 +168,7 @@ private:
       location = {location.file, field.offset, static_cast<int64_t>(field.value), "", isOfVarints(field.number)};
   }
 
-  bool readExternal(const Field &entryField, WeightLocation &external) {
+  bool readExternal(const Field &entryField, onnx::ExternalData &external) {
     constexpr unsigned keyField = 1, valueField = 2;
     std::string key, value;
     if (!reader.walk(entryField.offset, entryField.end(), [&](const Field &field) {
@@ -172,21 +177,8 @@ private:
           return reader.readText(field, field.number == keyField ? key : value);
         }))
       return false;
-    int64_t number = 0;
-    bool isNumber = !llvm::StringRef(value).getAsInteger(10, number) && number >= 0;
-    if (key == "location")
-      external.file = value;
-    else if (key == "offset" && isNumber)
-      external.offset = number;
-    else if (key == "length" && isNumber)
-      external.length = number;
+    external.add(key, value);
     return true;
-  }
-
-  static bool leavesFolder(llvm::StringRef location) {
-    if (llvm::sys::path::is_absolute(location))
-      return true;
-    return llvm::is_contained(llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location)), "..");
   }
 
   WireReader &reader;
@@ -201,7 +193,7 @@ llvm::Expected<llvm::StringMap<WeightLocation>> locateWeights(llvm::StringRef pa
     return reader.takeError();
   WeightFinder finder(*reader, path);
   if (!finder.run())
-    return reader->takeError();
+    return finder.problem.empty() ? reader->takeError() : inputError("{0}: {1}", path, finder.problem);
   return std::move(finder.found);
 }
 

@@ -65,6 +65,10 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
     text += transferLine(plan, *verified.transfers);
   for (const std::string &name : verified.opaque)
     text += "  the program cannot be run: nobody knows what " + visibleText(name) + " computes\n";
+  if (!verified.drawn.empty())
+    text += llvm::formatv("  {0} had random numbers, because no file holds others of its shape; the first is '{1}'\n",
+                          counted(static_cast<int64_t>(verified.drawn.size()), "parameter"),
+                          visibleText(verified.drawn.front()));
   text += outputLines(verified.outputs);
   return text + "  done in " + formatSeconds(seconds) + "\n";
 }
@@ -90,6 +94,7 @@ std::string verifiedDocument(const Plan &plan, const VerifiedPlan &verified) {
       object("sends_may_wait", verified.transfers->rendezvousDeadlock.empty());
     }
     object("opaque_operators", verified.opaque);
+    object("drawn_parameters", verified.drawn.size());
     object.list("outputs", [&] {
       for (const OutputError &output : verified.outputs)
         json.object([&](JsonObjectWriter &entry) {

@@ -102,11 +102,13 @@ llvm::Expected<VerifiedPlan> verifyPlan(const VerifyOptions &options) {
     llvm::Expected<ModelData> data = ModelData::open(carried->planned.modelPath);
     if (!data)
       return data.takeError();
+    DrawnParameters drawn;
     llvm::Expected<std::vector<OutputError>> outputs =
-        executeProgram(*carried->planned.imported, program, parametersOf(*data, &carried->planned.folded));
+        executeProgram(*carried->planned.imported, program, parametersOf(*data, &carried->planned.folded, &drawn));
     if (!outputs)
       return outputs.takeError();
     verified.outputs = std::move(*outputs);
+    verified.drawn.assign(drawn.get().begin(), drawn.get().end());
     verified.agrees = llvm::all_of(verified.outputs, [](const OutputError &output) { return output.agrees(); });
   }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -14,6 +14,8 @@
 
 namespace apc {
 
+char AbsentData::ID;
+
 using namespace onnx;
 
 namespace {
@@ -207,7 +209,7 @@ llvm::Expected<Tensor> ModelData::tensor(llvm::StringRef name, mlir::MLIRContext
   }
   const TensorProto *proto = state->tensors.lookup(name);
   if (!proto)
-    return inputError("{0}: the file holds no tensor of that name", what);
+    return llvm::make_error<AbsentData>(what + ": the file holds no tensor of that name");
   auto header = readHeader(*proto, what, &context);
   if (!header)
     return header.takeError();
@@ -218,7 +220,7 @@ llvm::Expected<Tensor> ModelData::tensor(llvm::StringRef name, mlir::MLIRContext
     return readInline(*whole, *header, what);
   }
   if (header->place == DataPlace::Absent)
-    return inputError("{0}: is declared without data", what);
+    return llvm::make_error<AbsentData>(what + ": is declared without data");
   return readInline(*proto, *header, what);
 }
 

@@ -123,6 +123,14 @@ TEST_CASE("a model gives its tensors by name") {
   CHECK_THAT(error("gone"), Contains("none.bin cannot be read"));
   CHECK_THAT(error("outside"), Contains("no file in the model's folder"));
   CHECK_THAT(error("x"), Contains("holds no tensor of that name"));
+  auto isAbsent = [&](const char *name) {
+    llvm::Error reason = model->tensor(name, context).takeError();
+    bool isA = reason.isA<AbsentData>();
+    return llvm::consumeError(std::move(reason)), isA;
+  };
+  for (const char *name : {"empty", "gone", "outside", "x"})
+    CHECK(isAbsent(name));
+  CHECK_FALSE(isAbsent("short"));
   auto inputs = model->inputs(context);
   REQUIRE(inputs.size() == 3);
   CHECK(inputs[0].element == mlir::Float32Type::get(&context));

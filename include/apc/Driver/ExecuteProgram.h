@@ -6,11 +6,30 @@
 #include "apc/Interpret/Compare.h"
 #include "apc/Interpret/Grid.h"
 
+#include <mutex>
+#include <set>
+
 namespace apc {
 
-/// Parameters of a model: its own data where the file has it, or its import computed it, in the shape wanted, random
-/// numbers otherwise. The source refers to `data` and `folded`.
-ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded = nullptr);
+/// The names of parameters whose numbers were drawn; ranks that run side by side may add to them.
+class DrawnParameters {
+public:
+  void add(llvm::StringRef name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    names.insert(name.str());
+  }
+  const std::set<std::string> &get() const { return names; } ///< once the ranks have ended
+
+private:
+  std::mutex mutex;
+  std::set<std::string> names;
+};
+
+/// Parameters of a model: its own data where the file has it, or its import computed it, in the shape wanted; random
+/// numbers where it has none, or of another shape, and then their names are added to `drawn`. The source refers to its
+/// arguments. Data that is damaged is an error of the source (input).
+ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded = nullptr,
+                             DrawnParameters *drawn = nullptr);
 
 /// Runs `original` and `program` on random inputs. Integers are as large as `original` accepts them (token numbers stay
 /// below the vocabulary). An output's error is relative to its largest element, or to the largest of the terms that

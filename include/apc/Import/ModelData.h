@@ -2,8 +2,7 @@
 #pragma once
 
 #include "apc/IR/Kernels/Tensor.h"
-
-#include "llvm/Support/Error.h"
+#include "apc/Support/Error.h"
 
 #include <memory>
 #include <optional>
@@ -36,6 +35,14 @@ llvm::Expected<Tensor> readTensorFile(llvm::StringRef path, mlir::MLIRContext &c
 llvm::Expected<std::optional<std::vector<Tensor>>> readValueFile(llvm::StringRef path, const DeclaredValue &declared,
                                                                  mlir::MLIRContext &context);
 
+/// No file holds data for a tensor: none has its name, it is declared alone, or the file beside the model is not there.
+class AbsentData : public llvm::ErrorInfo<AbsentData, PlannerError> {
+public:
+  static char ID;
+
+  explicit AbsentData(std::string message) : ErrorInfo(Fault::Input, std::move(message)) {}
+};
+
 /// A model file, parsed and kept: the declarations of its graph, and its tensors by name. Where shapes are enough,
 /// `importOnnx` reads the file with less memory.
 class ModelData {
@@ -51,8 +58,8 @@ public:
   std::vector<DeclaredValue> outputs(mlir::MLIRContext &context) const;
 
   /// The initializer or the value of the Constant node of the main graph that is called `name`; external data is read
-  /// from its file beside the model. Errors (input): there is none, it holds no data, its file is absent, too short or
-  /// outside the model's folder.
+  /// from its file beside the model. Errors (input): `AbsentData`, also where the file would be outside the model's
+  /// folder; data that is damaged, such as a file that is too short.
   llvm::Expected<Tensor> tensor(llvm::StringRef name, mlir::MLIRContext &context) const;
 
 private:

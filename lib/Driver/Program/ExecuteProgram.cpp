@@ -69,8 +69,8 @@ static bool roundTo(Tensor &data, mlir::RankedTensorType type) {
   return true;
 }
 
-ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded) {
-  return [&data, folded](ParameterOp parameter) -> llvm::Expected<Tensor> {
+ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded, DrawnParameters *drawn) {
+  return [&data, folded, drawn](ParameterOp parameter) -> llvm::Expected<Tensor> {
     auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
     if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
       type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
@@ -85,8 +85,12 @@ ParameterSource parametersOf(const ModelData &data, const FoldedWeights *folded)
                                             : data.tensor(name, *parameter->getContext());
     if (own && roundTo(*own, type))
       return own;
-    if (!own)
-      llvm::consumeError(own.takeError());
+    if (llvm::Error error = own.takeError(); error.isA<AbsentData>())
+      llvm::consumeError(std::move(error));
+    else if (error)
+      return error;
+    if (drawn)
+      drawn->add(name);
     return drawTensor(name, type);
   };
 }

@@ -1,31 +1,32 @@
 // Bytes of external data.
 #include "External.h"
 
+#include "apc/Import/ModelData.h"
 #include "apc/Support/Error.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 namespace apc::onnx {
 
-static bool leavesFolder(llvm::StringRef location) {
-  namespace path = llvm::sys::path;
-  return path::is_absolute(location) ||
-         llvm::is_contained(llvm::make_range(path::begin(location), path::end(location)), llvm::StringRef(".."));
-}
-
 llvm::Expected<TensorProto> readExternal(TensorProto tensor, const TensorHeader &header, llvm::StringRef modelPath,
                                          llvm::StringRef what) {
   ExternalData data = externalData(tensor);
-  if (data.location.empty() || leavesFolder(data.location))
-    return inputError("{0}: external data at '{1}', which is no file in the model's folder", what, data.location);
+  if (!data.fault.empty())
+    return inputError("{0}: {1}", what, data.fault);
+  if (data.location.empty() || data.leavesFolder())
+    return llvm::make_error<AbsentData>(
+        llvm::formatv("{0}: external data at '{1}', which is no file in the model's folder", what, data.location));
   llvm::SmallString<256> file = llvm::sys::path::parent_path(modelPath);
   llvm::sys::path::append(file, data.location);
   uint64_t size = 0;
-  if (std::error_code code = llvm::sys::fs::file_size(file, size))
-    return inputError("{0}: its external data {1} cannot be read: {2}", what, file, code.message());
+  if (std::error_code code = llvm::sys::fs::file_size(file, size)) {
+    std::string message = llvm::formatv("{0}: its external data {1} cannot be read: {2}", what, file, code.message());
+    if (code == std::errc::no_such_file_or_directory)
+      return llvm::make_error<AbsentData>(std::move(message));
+    return llvm::make_error<PlannerError>(Fault::Input, std::move(message));
+  }
   int64_t offset = data.offset.value_or(0), available = static_cast<int64_t>(size) - offset;
   int64_t wanted = (header.numElements * static_cast<int64_t>(header.type.getElementTypeBitWidth()) + 7) / 8;
   if (header.type.getElementType().isInteger(1))

@@ -1,12 +1,13 @@
 // The JSON schema of clusters (README.md): the objects that hold the figures, and what figures say of each other.
 #include "ClusterReader.h"
 #include "ReadFigure.h"
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Json/JsonWriter.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace llvm;
 
@@ -107,11 +108,15 @@ std::optional<ClusterReader::Contradiction> ClusterReader::complete() {
   if (device.tf32ForF32 && !device.peakFlopsPerSecond.count(NumberFormat::TF32))
     return {{"tf32_for_f32", 0, "'peak_flops_per_second' has no 'tf32'"}};
   double devices = 1;
-  StringSet<> names;
+  StringMap<std::string> names; // by word
   for (auto [index, level] : enumerate(cluster.pool.levels)) {
-    if (!names.insert(level.name).second)
-      return {
-          {"", index, "two levels are called '" + level.name + "'; pins and --cluster-set could not tell them apart"}};
+    std::string word = levelWord(level.name);
+    if (auto [known, isNew] = names.try_emplace(word, level.name); !isNew)
+      return {{"", index,
+               known->second == level.name
+                   ? "two levels are called '" + level.name + "'; pins and --cluster-set could not tell them apart"
+                   : "two levels, '" + known->second + "' and '" + level.name + "', are both '" + word +
+                         "' in pins and in the names of axes, where only letters, digits and _ stay as they are"}};
     completeSection(level, {FigurePlace::Section::Level, index});
     level.peers = level.topology == Topology::Mesh ? level.size - 1 : 0;
     devices *= static_cast<double>(level.size);

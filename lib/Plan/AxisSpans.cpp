@@ -1,6 +1,7 @@
 // Strategies in terms of the devices that they cut over.
 #include "apc/Plan/AxisSpans.h"
 
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"

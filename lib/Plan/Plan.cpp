@@ -1,6 +1,7 @@
 // Meshes of stages, and the figures of a plan taken together from its stages.
 #include "apc/Plan/Plan.h"
 
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -18,14 +19,6 @@ PlanMesh PlanMesh::of(const Mesh &mesh, llvm::ArrayRef<std::string> levelNames) 
   for (const MeshAxis &axis : mesh.getAxes())
     named.axes.push_back({axis.name, axis.size, levelNames[axis.level], axis.level});
   return named;
-}
-
-std::string levelWord(llvm::StringRef level) {
-  std::string word = level.str();
-  for (char &letter : word)
-    if (!llvm::isAlnum(letter) && letter != '_')
-      letter = '-';
-  return word;
 }
 
 std::string PlanMesh::str() const {

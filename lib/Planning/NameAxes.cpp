@@ -1,6 +1,7 @@
 // Names axes by their levels, and counts the devices of those that are used.
 #include "NameAxes.h"
 
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"

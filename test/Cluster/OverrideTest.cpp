@@ -114,6 +114,22 @@ TEST_CASE("two levels of one name are refused, in a file and by a new name") {
   CHECK(takeMessage(cluster.takeError()).second == "my.json:5: levels[1]: " + message);
 }
 
+TEST_CASE("two levels whose names are one word of pins are refused") {
+  for (auto [first, second, word] :
+       {std::tuple("a b", "a-b", "a-b"), {"a.b", "a b", "a-b"}, {"\xc3\xa9", "\xc3\xbc", "--"}}) {
+    std::string text = R"({"name": "pair", "device": {"name": "chip", "peak_flops_per_second": {"f32": 1e12},
+    "peak_vector_flops_per_second": {"f32": 5e11}, "memory_bytes": 16e9, "memory_bytes_per_second": 4e11,
+    "launch_seconds": 2e-6}, "levels": [)";
+    for (std::string name : {first, second})
+      text += (name == first ? "" : ", ") + (R"({"name": ")" + name) +
+              R"(", "size": 4, "bytes_per_second": 1e9, "latency_seconds": 1e-5})";
+    llvm::Expected<Cluster> cluster = parseCluster(text + "]}", "my.json");
+    REQUIRE_FALSE(static_cast<bool>(cluster));
+    CHECK(llvm::StringRef(takeMessage(cluster.takeError()).second)
+              .contains(std::string("two levels, '") + first + "' and '" + second + "', are both '" + word + "'"));
+  }
+}
+
 TEST_CASE("rates that are implausibly small are refused: they are in bytes per second") {
   CHECK(
       errorOf({"level.node.bytes_per_second=25"}) ==

@@ -13,9 +13,6 @@
 
 namespace apc {
 
-/// A level as one word of names, strategies and meshes: "ring x" -> "ring-x". Only letters, digits, `_` and `-` stay.
-std::string levelWord(llvm::StringRef level);
-
 /// One axis of a stage's mesh: `{"node.a", 4, "node", 0}`.
 struct PlanAxis {
   std::string name; ///< by its place: the level's word, "device"; with a letter where a level has several, "node.b"

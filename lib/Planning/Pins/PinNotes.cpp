@@ -1,6 +1,7 @@
 // Remarks on pins that do nothing here.
 #include "PinNotes.h"
 
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"

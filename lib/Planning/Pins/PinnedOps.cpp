@@ -1,6 +1,7 @@
 // Binding pins to ops, with messages for those that cannot be.
 #include "PinnedOps.h"
 
+#include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Support/Error.h"
 

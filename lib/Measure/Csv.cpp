@@ -116,7 +116,8 @@ llvm::Error wrongNumber(const CsvTable &table, const CsvRow &row, llvm::StringRe
 
 llvm::StringRef CsvRow::operator[](llvm::StringRef column) const {
   auto found = columns->find(column.str());
-  return found == columns->end() ? llvm::StringRef() : llvm::StringRef(cells[found->second]).trim();
+  llvm::StringRef text = found == columns->end() ? "" : llvm::StringRef(cells[found->second]).trim();
+  return text == "-" || text.equals_insensitive("n/a") ? "" : text;
 }
 
 llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table) {

@@ -1,5 +1,6 @@
 // Families of models, and the settings that each decides.
 #include "Families.h"
+#include "Remarks.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
@@ -46,7 +47,7 @@ TransformerShape t5() {
 }
 
 struct Family {
-  llvm::StringRef word; ///< in lower case, anywhere in the name
+  llvm::StringRef word; ///< in lower case, as `holdsWord` has it
   TransformerShape (*shape)();
 };
 
@@ -55,13 +56,26 @@ constexpr Family families[] = {{"t5", t5},          {"bert", bert},     {"nemotr
                                {"baichuan", llama}, {"maxtext", llama}, {"gpt", gpt},           {"bloom", gpt},
                                {"moe", gpt}};
 
+/// Anywhere in the name, but for "t5", which is not in "GPT5B".
+bool holdsWord(llvm::StringRef lower, llvm::StringRef word) {
+  return lower.contains(word) && (word != "t5" || hasWords(lower, "(m|by)?t5"));
+}
+
+/// Nemotron Nano, Super and Ultra have layers of Mamba, or layers of several sizes where they come from a Llama; the
+/// Nano of a Llama has equal layers (model cards of nvidia/NVIDIA-Nemotron-Nano-9B-v2, nvidia/Llama-3_3-Nemotron-Super-
+/// 49B-v1, nvidia/Llama-3.1-Nemotron-Nano-8B-v1).
+bool isMixedNemotron(const std::string &lower) {
+  static const llvm::Regex mixed("nemotron[-_ ]?[0-9]?[-_ ]?(nano|super|ultra)");
+  return mixed.match(lower) && !(llvm::StringRef(lower).contains("llama") && llvm::StringRef(lower).contains("nano"));
+}
+
 /// Models that are trained in part, or hold more than a transformer. Short names count where no letter is beside them:
 /// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" is of the layout.
 bool isOther(const std::string &lower) {
   static const llvm::Regex parallel("hybrid[ -]*(3d[ -]*)?parallel");
-  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal");
-  static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|wide|next)($|[^a-z])");
-  return anywhere.match(lower) || words.match(parallel.sub("", lower));
+  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba");
+  static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|vision|wide|next)($|[^a-z])");
+  return anywhere.match(lower) || isMixedNemotron(lower) || words.match(parallel.sub("", lower));
 }
 
 } // namespace
@@ -71,13 +85,14 @@ std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name) {
   if (isOther(lower))
     return std::nullopt;
   for (const Family &family : families)
-    if (llvm::StringRef(lower).contains(family.word))
+    if (holdsWord(lower, family.word))
       return family.shape();
   return std::nullopt;
 }
 
 bool hasExperts(llvm::StringRef name) {
-  return llvm::Regex("moe|mixtral|(^|[^0-9a-z])[0-9]+x[0-9.]+b|b-a[0-9.]+b", llvm::Regex::IgnoreCase).match(name);
+  return llvm::Regex("moe|mixtral|llama[-_ ]?4|(^|[^0-9a-z])[0-9]+x[0-9.]+b|b[-_ ]a[0-9.]+b", llvm::Regex::IgnoreCase)
+      .match(name);
 }
 
 } // namespace apc

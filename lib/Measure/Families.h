@@ -13,7 +13,7 @@ namespace apc {
 /// for a name that is unknown. "GPT (BLOOM prototypes)" is a GPT, "Mixtral 8x7B" a Llama with experts.
 std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name);
 
-/// Whether models of that name have experts: "Mixtral", "GPT-MoE", "8x22B", "Qwen3-30B-A3B".
+/// Whether models of that name have experts: "Mixtral", "GPT-MoE", "8x22B", "Qwen3-30B-A3B", "Llama 4".
 bool hasExperts(llvm::StringRef name);
 
 } // namespace apc

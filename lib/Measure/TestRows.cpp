@@ -66,7 +66,7 @@ void setDetails(Fields &fields, TransformerShape &shape) {
   shape.isTied = fields.isYes("tied_embeddings");
 }
 
-void setModel(Fields &fields, TransformerShape &shape) {
+void setModelOfTest(Fields &fields, TransformerShape &shape) {
   shape.layers = fields.needed("layers");
   shape.hidden = fields.needed("hidden");
   shape.heads = fields.needed("heads");
@@ -87,7 +87,7 @@ void setModel(Fields &fields, TransformerShape &shape) {
   setDetails(fields, shape);
 }
 
-void setRecompute(Fields &fields, ParallelDegrees &layout) {
+void setRecomputeOfTest(Fields &fields, ParallelDegrees &layout) {
   std::string text = fields.lower("recompute_granularity");
   layout.recompute = RecomputeChoice::None;
   if (text == "full")
@@ -98,7 +98,7 @@ void setRecompute(Fields &fields, ParallelDegrees &layout) {
     fields.leaveOut("recompute unknown: " + text + " " + fields.text("recompute_modules").str());
 }
 
-void setLayout(Fields &fields, Measurement &row) {
+void setLayoutOfTest(Fields &fields, Measurement &row) {
   ParallelDegrees &layout = row.layout;
   layout.tensor = fields.needed("tp");
   layout.pipeline = fields.needed("pp");
@@ -119,7 +119,7 @@ void setLayout(Fields &fields, Measurement &row) {
     layout.zero = 3;
   else if (sharding != "none")
     fields.leaveOut("sharding unknown: " + sharding);
-  setRecompute(fields, layout);
+  setRecomputeOfTest(fields, layout);
   row.globalBatch = fields.needed("global_batch");
   row.overlaps = fields.text("overlap").contains("grad_reduce");
 }
@@ -154,8 +154,8 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   row.boundaryBytes = fields.figure("mem_allocated_bytes");
   if (!row.seconds && !row.memoryBytes && !row.boundaryBytes)
     fields.leaveOut("no step time or memory to compare with");
-  setModel(fields, row.model);
-  setLayout(fields, row);
+  setModelOfTest(fields, row.model);
+  setLayoutOfTest(fields, row);
   setTables(row);
   setPrecision(fields, fields.text("precision"), row);
   row.runtime = isUnfused(fields) ? "megatron-2023-unfused" : "megatron-2023";

@@ -1,6 +1,7 @@
 // Rows of published step times: throughput.csv and files with its columns.
 #include "Families.h"
 #include "Fields.h"
+#include "Remarks.h"
 
 #include "llvm/Support/Regex.h"
 
@@ -14,40 +15,6 @@ constexpr llvm::StringLiteral doubtful[] = {"sc21fig",  "amdcvs",    "mindspeed3
 
 constexpr int64_t mostClasses = int64_t(1) << 30, mostExperts = int64_t(1) << 15;
 constexpr double mostBytes = 1e15; ///< of one device; greater numbers are slips
-
-/// The number in a group of the first match of a pattern in `text`.
-std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, size_t group = 1) {
-  llvm::SmallVector<llvm::StringRef, 5> matches;
-  int64_t number = 0;
-  if (llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text, &matches) && !matches[group].getAsInteger(10, number))
-    return number;
-  return std::nullopt;
-}
-
-/// Whether a pattern matches whole words of `text`, in any case: "zb-?v" is not in "zb-vocab".
-bool hasWords(llvm::StringRef text, llvm::StringRef pattern) {
-  return llvm::Regex(("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str(), llvm::Regex::IgnoreCase).match(text);
-}
-
-/// "OOM (-1)" and "out of memory", but not "no OOM".
-bool saysOutOfMemory(llvm::StringRef text) {
-  constexpr llvm::StringLiteral out = "(oom(ed|s)?|out[ -]of[ -]memory)";
-  return hasWords(text, out) && !hasWords(text, ("(no|not|non|never|without)[ -]+(run |ran |go )?" + out).str());
-}
-
-/// The classes that remarks state: "vocab 50257", "vocab 50,257". None where text goes on as another number would, or
-/// a unit: "vocab 128k" is rounded, "vocab 50 257" and "vocab 50.257" are written otherwise.
-std::optional<int64_t> classesIn(llvm::StringRef notes) {
-  const llvm::Regex pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))",
-                            llvm::Regex::IgnoreCase);
-  llvm::SmallVector<llvm::StringRef, 5> matches;
-  int64_t number = 0;
-  if (!pattern.match(notes, &matches))
-    return std::nullopt;
-  std::string digits = matches[1].str();
-  llvm::erase(digits, ',');
-  return llvm::StringRef(digits).getAsInteger(10, number) ? std::nullopt : std::optional(number);
-}
 
 void setExperts(Fields &fields, TransformerShape &shape) {
   llvm::StringRef text = fields.text("experts/topk");
@@ -124,18 +91,20 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
     fields.leaveOut("a schedule without bubble is named, but not which");
 }
 
-/// The stage of ZeRO that remarks name: "ZeRO-1", "ZeRO3", "ZeRO stage 2", or FSDP, which cuts everything unless it
-/// says otherwise. Nothing is the default of every framework.
-int64_t stageIn(Fields &fields) {
-  llvm::StringRef notes = fields.text("notes");
-  if (std::optional<int64_t> stage =
-          numberIn(notes, "(^|[^0-9a-z])zero[-_ ]?(stage[-_ ]?)?([0-9])($|[^0-9a-z])", /*group=*/3))
-    return *stage;
-  if (!hasWords(notes, "fsdp2?") || hasWords(notes, "(no|not|without|non) *-?fsdp2?|no[-_ ]?shard"))
-    return 0;
-  if (hasWords(notes, "hybrid[-_ ]?shard|hsdp"))
-    fields.leaveOut("parameters are cut over a part of dp");
-  return hasWords(notes, "shard[-_ ]?grad[-_ ]?op") ? 2 : 3;
+/// The stage of ZeRO that the cell states or names, and remarks where it is blank. Nothing is the default of every
+/// framework.
+int64_t zeroOf(Fields &fields) {
+  llvm::StringRef cell = fields.text("zero_stage"), notes = fields.text("notes");
+  double number = 0;
+  if (const bool isNumber = !cell.getAsDouble(number); cell.empty() || !isNumber) {
+    const std::string words = cell.empty() ? notes.str() : "zero " + cell.str(); // "stage 3", "ZeRO-1", "FSDP"
+    std::optional<int64_t> stage = stageIn(words);
+    if (stage && cutsWithinGroups(words))
+      fields.leaveOut("parameters are cut over a part of dp");
+    if (stage || cell.empty() || hasWords(cell, "no|none|off"))
+      return stage.value_or(0);
+  }
+  return fields.whole("zero_stage", 0, /*least=*/0);
 }
 
 void setLayout(Fields &fields, Measurement &row) {
@@ -150,8 +119,7 @@ void setLayout(Fields &fields, Measurement &row) {
     layout.chunks = chunks;
   if (layout.pipeline > 1)
     setSchedule(fields, layout);
-  const bool hasStage = !fields.text("zero_stage").empty();
-  const int64_t zero = hasStage ? fields.whole("zero_stage", 0, /*least=*/0) : stageIn(fields);
+  const int64_t zero = zeroOf(fields);
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
   layout.zero = static_cast<int>(zero);
@@ -169,12 +137,13 @@ void setLayout(Fields &fields, Measurement &row) {
 void setFigures(Fields &fields, Measurement &row) {
   std::string metric = fields.lower("measured_metric");
   llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
+  const std::string remarks = metric + "; " + fields.lower("table_or_url") + "; " + fields.lower("notes");
   row.ranOut = llvm::StringRef(metric).contains("feasib") && saysOutOfMemory(fields.text("measured_value"));
   auto isFor = [&](char what) { return use.empty() || use.contains(what); };
   row.seconds = fields.figure("iteration_time_s", isFor('T'));
   bool isAnalytic = notes.contains_insensitive("analytic");
   if (std::optional<double> memory = fields.figure("memory_gb", isFor('M') && !isAnalytic))
-    row.memoryBytes = *memory * (notes.contains("GiB") ? double(1 << 30) : 1e9);
+    row.memoryBytes = *memory * (saysBinaryUnits(remarks) ? double(1 << 30) : 1e9);
   if (row.memoryBytes && *row.memoryBytes > mostBytes)
     fields.leaveOut("memory_gb is above that of any device");
   if (!row.seconds && !row.memoryBytes && !row.ranOut)

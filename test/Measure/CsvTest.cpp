@@ -39,6 +39,15 @@ TEST_CASE("a last line without its end is a row") {
   CHECK(table.rows[1]["n"].empty());
 }
 
+TEST_CASE("a dash or 'n/a' is a blank cell") {
+  CsvTable table;
+  REQUIRE(!parseCsv("id,n,x\na, - ,N/A\nb,-1,none\n", "t.csv", table));
+  CHECK(table.rows[0]["n"].empty());
+  CHECK(table.rows[0]["x"].empty());
+  CHECK(table.rows[1]["n"] == "-1");
+  CHECK(table.rows[1]["x"] == "none");
+}
+
 TEST_CASE("blank lines, a mark of UTF-8 and capitals in the head do no harm") {
   CsvTable table;
   REQUIRE(!parseCsv("\xef\xbb\xbf\"id\",\"N\"\n\"a\",\"1\"\n", "t.csv", table));

@@ -45,32 +45,6 @@ TEST_CASE("a table is tied where one stage has all layers") {
   CHECK(!readRows({throughputCells({{"pp", "2"}, {"dp", "1"}})}).front().model.isTied);
 }
 
-TEST_CASE("remarks say what blank cells do not") {
-  Measurement row = readRows({throughputCells({{"notes", "ZeRO-1 recalled; peak in GiB; vocab 50257 is the default"},
-                                               {"vocab", ""},
-                                               {"memory_gb", "2"},
-                                               {"use", "M"}})})
-                        .front();
-  CHECK(row.leftOut.empty());
-  CHECK(row.layout.zero == 1);
-  CHECK(row.model.vocabulary == 50257);
-  CHECK(*row.memoryBytes == 2.0 * (1 << 30));
-  CHECK(!row.seconds); // it is not for use as a time
-}
-
-TEST_CASE("remarks state classes with commas or without, and rounded or cut numbers state none") {
-  auto classesOf = [](const std::string &notes) {
-    Measurement row = readRows({throughputCells({{"vocab", ""}, {"notes", notes}})}).front();
-    return row.leftOut.empty() ? row.model.vocabulary : 0;
-  };
-  CHECK(classesOf("vocab 50,257 padded") == 50257);
-  CHECK(classesOf("Vocab 51200, micro-batch 2") == 51200);
-  CHECK(classesOf("vocab 1,000,000.") == 1000000);
-  CHECK(classesOf("vocab 100k or so; vocab 50257") == 50257);
-  for (const char *notes : {"vocab 128k", "vocab 50 257", "vocab 50.257", "vocab 50,25", "vocab 1234,567", "vocab 1M"})
-    CHECK(classesOf(notes) == 0);
-}
-
 TEST_CASE("a row without a use is for times and memory") {
   Measurement row = readRows({throughputCells({{"use", ""}, {"memory_gb", "3"}})}).front();
   CHECK(*row.seconds == 0.5);
@@ -118,38 +92,6 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(onJeanZay("320") == "megatron-2021-waiting"); // hung without
 }
 
-TEST_CASE("remarks name schedules that have no column") {
-  auto layoutOf = [](const char *notes, const char *chunks) {
-    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"vp", chunks}, {"notes", notes}})})[0].layout.str();
-  };
-  CHECK(layoutOf("1F1B from the script", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,recompute=none");
-  CHECK(layoutOf("ZB-1p of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=zb-h1,recompute=none");
-  CHECK(layoutOf("ZB-V of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=zb-v,recompute=none");
-  CHECK(layoutOf("GPipe, all forward first", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=gpipe,recompute=none");
-  CHECK(layoutOf("DualPipe of DeepSeek", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipe,recompute=none");
-  CHECK(layoutOf("DualPipeV", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipev,recompute=none");
-  auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
-  CHECK(reasonFor("ZB-2p beside 1F1B") == "several schedules are named");
-  CHECK(reasonFor("GPipe, not 1F1B") == "several schedules are named");
-  CHECK(reasonFor("zb-vocab") == "a schedule without bubble is named, but not which");
-  CHECK(reasonFor("a zero-bubble schedule") == "a schedule without bubble is named, but not which");
-}
-
-TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blank") {
-  auto stageOf = [](const char *notes) {
-    return readRows({throughputCells({{"zero_stage", ""}, {"notes", notes}})})[0].layout.zero;
-  };
-  for (const char *notes : {"ZeRO-3", "ZeRO3", "ZeRO stage 3, bf16", "FSDP full shard", "PyTorch FSDP"})
-    CHECK(stageOf(notes) == 3);
-  for (const char *notes : {"ZeRO-2-like", "FSDP SHARD_GRAD_OP"})
-    CHECK(stageOf(notes) == 2);
-  for (const char *notes : {"", "zero 4k pages", "zero 50 values", "no FSDP", "FSDP NO_SHARD"})
-    CHECK(stageOf(notes) == 0);
-  CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
-  CHECK(reasonOf({{"notes", "FSDP hybrid shard"}}) == "parameters are cut over a part of dp");
-  CHECK(reasonOf({{"notes", "ZeRO-4"}}) == "ZeRO stage unknown");
-}
-
 TEST_CASE("families decide what sizes do not") {
   TransformerShape llama = readRows({throughputCells({{"model_family", "Llama3.1-8B"}, {"kv_heads", "2"}})})[0].model;
   CHECK(llama.activation == TransformerActivation::GatedSwish);
@@ -165,7 +107,8 @@ TEST_CASE("families decide what sizes do not") {
 }
 
 TEST_CASE("models with experts state them") {
-  for (const char *family : {"GShard MoE", "GPT-MoE", "Mixtral", "Mistral 8x22B", "Qwen3-MoE", "Qwen3-30B-A3B"})
+  for (const char *family : {"GShard MoE", "GPT-MoE", "Mixtral", "Mistral 8x22B", "Qwen3-MoE", "Qwen3-30B-A3B",
+                             "Qwen3_235B_a22B", "Llama4 Scout"})
     CHECK(reasonOf({{"model_family", family}}) == "no experts/topk of a model with experts");
   CHECK(reasonOf({{"model_family", "GPT-MoE"}, {"experts/topk", "8/2"}}).empty());
   CHECK(reasonOf({{"model_family", "GPT 8-layer ablation"}}).empty());
@@ -174,8 +117,13 @@ TEST_CASE("models with experts state them") {
 TEST_CASE("words inside others decide no family") {
   for (const char *family : {"LLaMA (NVLink)", "GPT (hybrid parallel)", "GPT worldwide"})
     CHECK(reasonOf({{"model_family", family}}).empty());
+  for (const char *family : {"GPT530B", "GPT5B", "Llama-3.1-Nemotron-Nano-8B", "Nemotron-4 340B"})
+    CHECK(reasonOf({{"model_family", family}}).empty());
+  for (const char *family : {"T5-11B", "FLAN-T5", "mT5-XXL"})
+    CHECK(reasonOf({{"model_family", family}}) == "lengths of encoder and decoder are not stated");
   for (const std::string family :
-       {"Qwen2.5-VL-7B", "Qwen3-Next", "GPT hybrid", "Nemotron-H", "Wide GPT", "Llama QLoRA"})
+       {"Qwen2.5-VL-7B", "Qwen3-Next", "GPT hybrid", "Nemotron-H", "Wide GPT", "Llama QLoRA", "Llama 3.2 Vision 11B",
+        "Nemotron3-Nano 30B-A3B", "Nemotron Nano 9B v2", "NemotronNano-12B-v2", "Llama-3.3-Nemotron-Super-49B"})
     CHECK(reasonOf({{"model_family", family}}) == "model family unknown: " + family);
 }
 

@@ -22,7 +22,7 @@ public:
   CsvRow(const std::map<std::string, size_t> &columns, std::vector<std::string> cells, size_t line)
       : columns(&columns), cells(std::move(cells)), lineNumber(line) {}
 
-  /// The cell without blanks around it; empty where the table has no such column.
+  /// The cell without blanks around it; empty where the table has no such column, or the cell says "-" or "n/a".
   llvm::StringRef operator[](llvm::StringRef column) const;
   size_t line() const { return lineNumber; } ///< from 1, where the row begins
 

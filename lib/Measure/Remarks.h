@@ -1,0 +1,37 @@
+// Words of remarks and cells, as whoever collects measurements writes them.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace apc {
+
+/// The number in a group of the first match of a pattern in `text`, in any case.
+std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, size_t group = 1);
+
+/// Whether a pattern matches whole words of `text`, in any case: "zb-?v" is not in "zb-vocab".
+bool hasWords(llvm::StringRef text, llvm::StringRef pattern);
+
+/// Words that are there, neither denied nor off: not "no FSDP", "FSDP=0", "FSDP: off".
+bool isOn(llvm::StringRef text, llvm::StringRef pattern);
+
+/// "OOM (-1)" and "out of memory", but not "no OOM".
+bool saysOutOfMemory(llvm::StringRef text);
+
+/// Whether figures of memory are in units of 2^30 bytes: "peak in GiB", "Memory(GiB)"; a rate in GiB/s says nothing.
+bool saysBinaryUnits(llvm::StringRef text);
+
+/// The classes that remarks state: "vocab 50257", "vocab 50,257". None where text goes on as another number would, or
+/// a unit: "vocab 128k" is rounded, "vocab 50 257" and "vocab 50.257" are written otherwise.
+std::optional<int64_t> classesIn(llvm::StringRef text);
+
+/// The stage of ZeRO that words name: "ZeRO-1", "ZeRO3", "zero_stage=2", a distributed optimizer, which cuts its states
+/// alone, or FSDP, which cuts everything unless it says otherwise.
+std::optional<int64_t> stageIn(llvm::StringRef text);
+
+/// Whether words say that each of several groups of devices has all parameters: "HSDP", "hybrid shard".
+bool cutsWithinGroups(llvm::StringRef text);
+
+} // namespace apc

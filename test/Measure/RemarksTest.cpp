@@ -1,0 +1,103 @@
+// Words of remarks and cells: stages of ZeRO, schedules, classes, units.
+#include "Rows.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+static std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
+
+TEST_CASE("remarks say what blank cells do not") {
+  Measurement row = readRows({throughputCells({{"notes", "ZeRO-1 recalled; peak in GiB; vocab 50257 is the default"},
+                                               {"vocab", ""},
+                                               {"memory_gb", "2"},
+                                               {"use", "M"}})})
+                        .front();
+  CHECK(row.leftOut.empty());
+  CHECK(row.layout.zero == 1);
+  CHECK(row.model.vocabulary == 50257);
+  CHECK(*row.memoryBytes == 2.0 * (1 << 30));
+  CHECK(!row.seconds); // it is not for use as a time
+}
+
+TEST_CASE("remarks state classes with commas or without, and rounded or cut numbers state none") {
+  auto classesOf = [](const std::string &notes) {
+    Measurement row = readRows({throughputCells({{"vocab", ""}, {"notes", notes}})}).front();
+    return row.leftOut.empty() ? row.model.vocabulary : 0;
+  };
+  CHECK(classesOf("vocab 50,257 padded") == 50257);
+  CHECK(classesOf("Vocab 51200, micro-batch 2") == 51200);
+  CHECK(classesOf("vocab 1,000,000.") == 1000000);
+  CHECK(classesOf("vocab 100k or so; vocab 50257") == 50257);
+  for (const char *notes : {"vocab 128k", "vocab 50 257", "vocab 50.257", "vocab 50,25", "vocab 1234,567", "vocab 1M"})
+    CHECK(classesOf(notes) == 0);
+}
+
+TEST_CASE("remarks name schedules that have no column") {
+  auto layoutOf = [](const char *notes, const char *chunks) {
+    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"vp", chunks}, {"notes", notes}})})[0].layout.str();
+  };
+  CHECK(layoutOf("1F1B from the script", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,recompute=none");
+  CHECK(layoutOf("ZB-1p of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=zb-h1,recompute=none");
+  CHECK(layoutOf("ZB-V of the paper", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=zb-v,recompute=none");
+  CHECK(layoutOf("GPipe, all forward first", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,schedule=gpipe,recompute=none");
+  CHECK(layoutOf("DualPipe of DeepSeek", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipe,recompute=none");
+  CHECK(layoutOf("DualPipeV", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipev,recompute=none");
+  auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
+  CHECK(reasonFor("ZB-2p beside 1F1B") == "several schedules are named");
+  CHECK(reasonFor("GPipe, not 1F1B") == "several schedules are named");
+  CHECK(reasonFor("zb-vocab") == "a schedule without bubble is named, but not which");
+  CHECK(reasonFor("a zero-bubble schedule") == "a schedule without bubble is named, but not which");
+}
+
+TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blank") {
+  auto stageOf = [](const char *notes) {
+    return readRows({throughputCells({{"zero_stage", ""}, {"notes", notes}})})[0].layout.zero;
+  };
+  for (const char *notes : {"ZeRO-3", "ZeRO3", "ZeRO stage 3, bf16", "FSDP full shard", "PyTorch FSDP", "FULL_SHARD",
+                            "fully sharded data parallel", "FSDP no prefetch", "FSDP=1", "FSDP=64 ways"})
+    CHECK(stageOf(notes) == 3);
+  for (const char *notes : {"ZeRO-2-like", "FSDP SHARD_GRAD_OP"})
+    CHECK(stageOf(notes) == 2);
+  for (const char *notes :
+       {"zero_stage=1", "distributed optimizer", "--use-distributed-optimizer", "FSDP=0, distributed optimizer"})
+    CHECK(stageOf(notes) == 1);
+  for (const char *notes :
+       {"", "zero 4k pages", "zero 50 values", "no FSDP", "FSDP NO_SHARD", "FSDP=0", "FSDP: 0", "FSDP off",
+        "FSDP: false", "HSDP=0", "no distributed optimizer", "distributed optimizer: off"})
+    CHECK(stageOf(notes) == 0);
+  CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
+  for (const char *notes : {"FSDP hybrid shard", "HSDP", "HYBRID_SHARD"})
+    CHECK(reasonOf({{"notes", notes}}) == "parameters are cut over a part of dp");
+  CHECK(reasonOf({{"notes", "ZeRO-4"}}) == "ZeRO stage unknown");
+}
+
+TEST_CASE("the cell names the stage of ZeRO in words, too") {
+  auto stageOf = [](const char *cell) {
+    return readRows({throughputCells({{"zero_stage", cell}, {"notes", "ZeRO-2"}})})[0].layout.zero;
+  };
+  for (const char *cell : {"FSDP", "stage 3", "3 (FSDP)", "3.0", "ZeRO-3"})
+    CHECK(stageOf(cell) == 3);
+  for (const char *cell : {"ZeRO-1", "distributed optimizer", "1"})
+    CHECK(stageOf(cell) == 1);
+  for (const char *cell : {"none", "no", "off", "no FSDP", "0"})
+    CHECK(stageOf(cell) == 0);
+  for (const char *cell : {"n/a", "-"}) // as if blank
+    CHECK(stageOf(cell) == 2);
+  CHECK(readRows({throughputCells({{"zero_stage", "many"}}), throughputCells()})[0].leftOut ==
+        "zero_stage cannot be read");
+  CHECK(reasonOf({{"zero_stage", "-1"}}) == "zero_stage is below 0");
+  CHECK(reasonOf({{"zero_stage", "HSDP"}}) == "parameters are cut over a part of dp");
+}
+
+TEST_CASE("figures of memory are in units of 2^30 bytes where a column or the remarks say so") {
+  auto unitOf = [](Cells cells) {
+    cells.insert({{"memory_gb", "2"}, {"use", "TM"}});
+    return *readRows({throughputCells(cells)})[0].memoryBytes / 2;
+  };
+  CHECK(unitOf({}) == 1e9);
+  CHECK(unitOf({{"notes", "10 GiB/s of storage"}}) == 1e9);
+  CHECK(unitOf({{"notes", "peak 2gib"}}) == 1 << 30);
+  CHECK(unitOf({{"measured_metric", "TPS/GPU | Memory(GiB)"}}) == 1 << 30);
+  CHECK(unitOf({{"table_or_url", "Table 1: TPS/GPU, Memory (GiB)"}}) == 1 << 30);
+}

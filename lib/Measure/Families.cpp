@@ -26,6 +26,14 @@ TransformerShape llama() {
   return shape;
 }
 
+/// Heads of 128 in all sizes, whatever hidden is (config.json of Qwen/Qwen3-0.6B, Qwen3-32B, Qwen3-235B-A22B:
+/// head_dim).
+TransformerShape qwen3() {
+  TransformerShape shape = llama();
+  shape.headSize = 128;
+  return shape;
+}
+
 TransformerShape nemotron() {
   TransformerShape shape;
   shape.activation = TransformerActivation::SquaredRelu;
@@ -51,10 +59,10 @@ struct Family {
   TransformerShape (*shape)();
 };
 
-constexpr Family families[] = {{"t5", t5},          {"bert", bert},     {"nemotron", nemotron}, {"mpt", mpt},
-                               {"llama", llama},    {"mixtral", llama}, {"mistral", llama},     {"qwen", llama},
-                               {"baichuan", llama}, {"maxtext", llama}, {"gpt", gpt},           {"bloom", gpt},
-                               {"moe", gpt}};
+constexpr Family families[] = {{"t5", t5},       {"bert", bert},      {"nemotron", nemotron}, {"mpt", mpt},
+                               {"llama", llama}, {"mixtral", llama},  {"mistral", llama},     {"qwen3", qwen3},
+                               {"qwen", llama},  {"baichuan", llama}, {"maxtext", llama},     {"gpt", gpt},
+                               {"bloom", gpt},   {"moe", gpt}};
 
 /// Anywhere in the name, but for "t5", which is not in "GPT5B".
 bool holdsWord(llvm::StringRef lower, llvm::StringRef word) {

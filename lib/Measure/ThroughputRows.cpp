@@ -3,6 +3,7 @@
 #include "Fields.h"
 #include "Remarks.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
 
 namespace apc {
@@ -30,6 +31,30 @@ void setExperts(Fields &fields, TransformerShape &shape) {
     fields.leaveOut("experts are not of the form 8/2");
 }
 
+/// How far stated parameters lie outside those of a model, which may be stated with its tables or without: as a share.
+double distanceOf(double stated, const TransformerShape &shape) {
+  const ParameterCount count = countParameters(shape);
+  return std::max({0.0, stated / count.all - 1, 1 - stated / (count.all - count.ofTables)});
+}
+
+/// The size of a head has no column. Where another usual one has the stated parameters, and that of the shape clearly
+/// has not, it is taken: MaxText's default decoder of 15.7 billion, hidden 4096, has 64 heads of 128.
+void fitHeadSize(double stated, TransformerShape &shape) {
+  constexpr double clearly = 0.05, near = 0.02; // figures as "15.7" or "13" are rounded
+  constexpr int64_t usual[] = {64, 80, 96, 128, 256};
+  if (distanceOf(stated, shape) <= clearly)
+    return;
+  auto distanceWith = [&](int64_t headSize) {
+    TransformerShape other = shape;
+    other.headSize = headSize;
+    return distanceOf(stated, other);
+  };
+  const int64_t best =
+      *llvm::min_element(usual, [&](int64_t a, int64_t b) { return distanceWith(a) < distanceWith(b); });
+  if (distanceWith(best) <= near)
+    shape.headSize = best;
+}
+
 void setModel(Fields &fields, TransformerShape &shape) {
   std::optional<TransformerShape> family = shapeOfFamily(fields.text("model_family"));
   if (!family)
@@ -44,12 +69,16 @@ void setModel(Fields &fields, TransformerShape &shape) {
   shape.vocabulary = fields.whole("vocab", classesIn(fields.text("notes")).value_or(0));
   if (shape.vocabulary < 1 || shape.vocabulary > mostClasses)
     fields.leaveOut("no vocab");
-  if (shape.hidden % shape.heads != 0 || shape.heads % shape.keyHeads != 0)
+  if ((shape.headSize == 0 && shape.hidden % shape.heads != 0) || shape.heads % shape.keyHeads != 0)
     return fields.leaveOut("heads do not divide");
-  shape.headSize = shape.hidden / shape.heads;
+  if (shape.headSize == 0)
+    shape.headSize = shape.hidden / shape.heads;
   if (shape.kind == TransformerKind::EncoderDecoder)
     fields.leaveOut("lengths of encoder and decoder are not stated");
   setExperts(fields, shape);
+  double billions = 0; // text says no less than a blank cell
+  if (!fields.text("params_b").getAsDouble(billions) && billions > 0 && !fields.isLeftOut())
+    fitHeadSize(billions * 1e9, shape);
 }
 
 /// Policies as this project calls them.

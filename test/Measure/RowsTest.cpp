@@ -106,6 +106,26 @@ TEST_CASE("families decide what sizes do not") {
   CHECK(readRows({throughputCells({{"model_family", "BERT"}})})[0].model.kind == TransformerKind::Encoder);
 }
 
+TEST_CASE("the size of a head is that of the family or of the stated parameters, else of hidden") {
+  auto sizeOf = [](Cells cells) {
+    cells.insert({{"layers", "32"}, {"hidden", "4096"}, {"heads", "64"}, {"kv_heads", "64"}, {"ffn", "28672"}});
+    cells.insert({"vocab", "32000"});
+    Measurement row = readRows({throughputCells(cells)})[0];
+    CHECK(row.leftOut.empty());
+    return row.model.headSize;
+  };
+  CHECK(sizeOf({{"model_family", "Llama"}}) == 64);
+  CHECK(sizeOf({{"model_family", "MaxText default decoder"}, {"params_b", "15.7"}}) == 128);
+  CHECK(sizeOf({{"model_family", "Llama"}, {"params_b", "10.7"}}) == 64); // with its tables
+  CHECK(sizeOf({{"model_family", "Llama"}, {"params_b", "13.5"}}) == 64); // between that and without tables
+  CHECK(sizeOf({{"model_family", "Llama"}, {"params_b", "19"}}) == 64);   // no usual size has these
+  CHECK(sizeOf({{"model_family", "Llama"}, {"params_b", "16B or so"}}) == 64);
+  CHECK(sizeOf({{"model_family", "Qwen3 32B"}}) == 128);
+  CHECK(sizeOf({{"model_family", "Qwen2.5 32B"}}) == 64);
+  CHECK(sizeOf({{"model_family", "Qwen3 32B"}, {"heads", "60"}, {"kv_heads", "6"}}) ==
+        128); // hidden / heads is no size
+}
+
 TEST_CASE("models with experts state them") {
   for (const char *family : {"GShard MoE", "GPT-MoE", "Mixtral", "Mistral 8x22B", "Qwen3-MoE", "Qwen3-30B-A3B",
                              "Qwen3_235B_a22B", "Llama4 Scout"})

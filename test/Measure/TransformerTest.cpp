@@ -16,14 +16,20 @@ namespace {
 struct Imported {
   std::unique_ptr<mlir::MLIRContext> context = std::make_unique<mlir::MLIRContext>();
   ImportedModel model;
+  TransformerShape shape;
 
-  explicit Imported(const TransformerShape &shape) {
+  explicit Imported(const TransformerShape &shape) : shape(shape) {
     ImportOptions options;
     options.dims["batch"] = 2;
     model = valueOf(importOnnxBytes(writeTransformer(shape), "made", options, *context));
   }
 
-  int64_t parameters() { return statistics(*model.module).parameters; }
+  /// By the importer, which has to agree with the closed forms.
+  int64_t parameters() {
+    const int64_t counted = statistics(*model.module).parameters;
+    CHECK(countParameters(shape).all == static_cast<double>(counted));
+    return counted;
+  }
   RecognizedComposites recognize() { return recognizeComposites(*model.module, /*trains=*/true); }
 };
 
@@ -62,6 +68,20 @@ TEST_CASE("a Llama has products of queries, keys, values and three of its inner 
   CHECK(found.rmsNorm == 7);
   CHECK(found.swish == 3);
   CHECK(found.rotation == 6);
+}
+
+TEST_CASE("tables hold words, positions and, where they are not tied, logits") {
+  CHECK(countParameters(gpt()).ofTables == (1000 + 32) * 64);
+  CHECK(countParameters(llama()).ofTables == 2 * 1000 * 64);
+}
+
+TEST_CASE("heads may be wider than the rows of the model together") {
+  TransformerShape shape = llama();
+  shape.headSize = 32;
+  Imported model(shape);
+  int64_t layer = 64 * 128 * 2 + 64 * 64 * 2 + 3 * 64 * 160 + 2 * 64;
+  CHECK(model.parameters() == 3 * layer + 2 * 1000 * 64 + 64);
+  CHECK(model.recognize().attention == 3);
 }
 
 TEST_CASE("an encoder has a layer in front of its logits") {

@@ -36,8 +36,18 @@ struct TransformerShape {
   bool hasBias = true;
   bool isTied = true; ///< logits from the table of the embedding
 
+  bool isGated() const { return activation == TransformerActivation::GatedSwish; }
+
   auto operator<=>(const TransformerShape &) const = default;
 };
+
+/// Numbers in the weights of a model, and of these in tables of tokens and positions. GPT-3 175B: 174.6e9 and 0.65e9.
+struct ParameterCount {
+  double all = 0, ofTables = 0;
+};
+
+/// Those of the model that `writeTransformer` writes.
+ParameterCount countParameters(const TransformerShape &shape);
 
 /// The model as the bytes of an ONNX file: inputs of tokens [batch, sequence] with a symbolic batch, one output
 /// "logits"; weights are shapes alone. Attention, normalisations, rotations and activations stand op by op, as

@@ -55,7 +55,7 @@ std::string LayerWriter::experts(const std::string &at, const std::string &x) {
   };
   std::string up = einsum(at + "/up", "ebcd,edf->ebcf", seated, weight(".up", shape.hidden, shape.inner));
   std::string y = activate(at, up);
-  if (shape.activation == TransformerActivation::GatedSwish)
+  if (shape.isGated())
     y = multiply(at + "/gated", y,
                  einsum(at + "/gate", "ebcd,edf->ebcf", seated, weight(".gate", shape.hidden, shape.inner)));
   std::string down = einsum(at + "/down", "ebcf,efd->ebcd", y, weight(".down", shape.inner, shape.hidden));

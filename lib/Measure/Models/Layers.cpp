@@ -91,7 +91,7 @@ std::string LayerWriter::activate(const std::string &at, const std::string &x) {
 
 std::string LayerWriter::dense(const std::string &at, const std::string &x, int64_t inner) {
   std::string y = activate(at, linear(at + "/up", x, shape.hidden, inner));
-  if (shape.activation == TransformerActivation::GatedSwish)
+  if (shape.isGated())
     y = multiply(at + "/gated", y, linear(at + "/gate", x, shape.hidden, inner));
   return linear(at + "/down", y, inner, shape.hidden);
 }

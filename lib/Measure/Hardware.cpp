@@ -18,9 +18,12 @@ struct KnownHardware {
   int64_t gigabytes = 0; ///< 0: of any size
 };
 
-/// Memory that CUDA reports, where a source is known; datasheets round it down. PyTorch's messages, "total capacity":
-/// levihsu/OOTDiffusion issue 235 (A100 of 80 GB), TianheWu/CoSeR issue 10 (A100 of 40 GB).
-constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB";
+/// Memory that CUDA reports, where a source is known; names and datasheets round it. "Total capacity" in PyTorch's
+/// messages: A100 of 80 GB levihsu/OOTDiffusion issue 235, of 40 GB TianheWu/CoSeR issue 10, H100 vllm-project/vllm
+/// issue 27508, H200 pytorch/pytorch issue 150096, V100 of 32 GB uni-medical/SAM-Med3D issue 8, of 16 GB
+/// kchengiva/Shift-GCN issue 34; B200 pytorch/ao pull request 4002, which asked the driver.
+constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB",
+                     *memoryOfSmallV100 = "device.memory_bytes=15.78GiB";
 
 const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
@@ -28,14 +31,14 @@ const std::vector<KnownHardware> &knownHardware() {
       {{"a100", "jean-zay"}, "dgx-a100-80gb", {"level.node.bytes_per_second=6.25GB/s", memoryOfA100}},
       {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
       {{"a100"}, "dgx-a100-80gb", {memoryOfA100}},
-      {{"h100"}, "dgx-h100"},
-      {{"h200"}, "dgx-h200"},
+      {{"h100"}, "dgx-h100", {"device.memory_bytes=79.11GiB"}},
+      {{"h200"}, "dgx-h200", {"device.memory_bytes=139.83GiB"}},
       {{"gb200"}, "gb200-nvl72"},
-      {{"b200"}, "dgx-b200"},
+      {{"b200"}, "dgx-b200", {"device.memory_bytes=178.35GiB"}},
       // One network of 25 Gbit/s a host.
-      {{"v100", "25 gbps"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"}, 16},
-      {{"v100"}, "dgx1-v100-32gb", {"device.memory_bytes=16GB"}, 16},
-      {{"v100"}, "dgx1-v100-32gb"},
+      {{"v100", "25 gbps"}, "dgx1-v100-32gb", {memoryOfSmallV100, "level.node.bytes_per_second=25Gbit/s"}, 16},
+      {{"v100"}, "dgx1-v100-32gb", {memoryOfSmallV100}, 16},
+      {{"v100"}, "dgx1-v100-32gb", {"device.memory_bytes=31.75GiB"}},
       {{"mi300x"}, "mi300x"},
       {{"910b"}, "atlas-900-a2"},
       {{"v5p"}, "tpu-v5p"},

@@ -12,16 +12,27 @@ TEST_CASE("hardware is a preset with the figures that its source states") {
   CHECK(hardware("NVIDIA A100-40GB (RoCE)").cluster == "dgx-a100-40gb");
   Measurement aws = hardware("AWS: 8x NVIDIA V100-16GB NVLink per host, 25 Gbps between hosts");
   CHECK(aws.cluster == "dgx1-v100-32gb");
-  CHECK(aws.overrides == std::vector<std::string>{"device.memory_bytes=16GB", "level.node.bytes_per_second=25Gbit/s"});
+  CHECK(aws.overrides ==
+        std::vector<std::string>{"device.memory_bytes=15.78GiB", "level.node.bytes_per_second=25Gbit/s"});
   CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
         std::vector<std::string>{"device.memory_bytes=79.25GiB", "level.device.size=4"});
-  CHECK(hardware("NVIDIA H100 SXM").overrides.empty());
   for (const char *name : {"A100 40 GB", "A100-SXM4-40G", "A100 40GiB, 200 Gb/s", "40GB A100, 80 GB host RAM"})
     CHECK(hardware(name).cluster == "dgx-a100-40gb");
   for (const char *name : {"A100 80 GB", "A100, 40 Gb/s between nodes", "A100, 40Gbps", "A100-80GB with 40GB host RAM",
                            "A100, 512 GB of host memory", "DGX A100, PCIe 4 to the host"})
     CHECK(hardware(name).cluster == "dgx-a100-80gb");
-  CHECK(hardware("Tesla V100 16 GB").overrides == std::vector<std::string>{"device.memory_bytes=16GB"});
+  CHECK(hardware("Tesla V100 16 GB").overrides == std::vector<std::string>{"device.memory_bytes=15.78GiB"});
+}
+
+TEST_CASE("memory is what the driver reports, not what the name rounds it to") {
+  auto overridesOf = [](const char *name) { return readRows({throughputCells({{"hardware", name}})})[0].overrides; };
+  using Overrides = std::vector<std::string>;
+  CHECK(overridesOf("NVIDIA A100-40GB") == Overrides{"device.memory_bytes=39.5GiB"});
+  CHECK(overridesOf("NVIDIA H100 80GB SXM") == Overrides{"device.memory_bytes=79.11GiB"});
+  CHECK(overridesOf("H200 SXM") == Overrides{"device.memory_bytes=139.83GiB"});
+  CHECK(overridesOf("DGX B200") == Overrides{"device.memory_bytes=178.35GiB"});
+  CHECK(overridesOf("V100-SXM2-32GB") == Overrides{"device.memory_bytes=31.75GiB"});
+  CHECK(overridesOf("NVIDIA GB200 NVL72").empty()); // no source is known
 }
 
 TEST_CASE("names of hardware are written together, too") {

@@ -10,7 +10,8 @@
 namespace apc {
 
 /// A shape with what the family decides: kind, normalisation, activation, positions, biases, tied embeddings, and
-/// the size of a head where hidden does not. None for a name that is unknown. "GPT (BLOOM prototypes)" is a GPT, "Mixtral 8x7B" a Llama with experts.
+/// the size of a head where hidden does not. None for a name that is unknown. "GPT (BLOOM prototypes)" is a GPT,
+/// "Mixtral 8x7B" a Llama with experts.
 std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name);
 
 /// Whether models of that name have experts: "Mixtral", "GPT-MoE", "8x22B", "Qwen3-30B-A3B", "Llama 4".

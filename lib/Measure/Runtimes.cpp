@@ -1,5 +1,6 @@
 // Frameworks as measurements name them, as runtimes.
 #include "Fields.h"
+#include "Remarks.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,7 +20,9 @@ struct KnownRuntime {
 /// Earlier rows win: kernels that a remark names before the framework. Those are of Aleph-Alpha/scaling, whose
 /// gradients add up as PyTorch's do, in the bits of the weights (src/scaling/core/optimizer/parameter_group.py). XLA's
 /// all-gathers on GPUs ran in the stream of its kernels unless asked otherwise (xla/debug_options_flags.cc,
-/// xla_gpu_enable_async_all_gather), and Alpa does not ask.
+/// xla_gpu_enable_async_all_gather), and Alpa does not ask. torchtitan compiles where training.compile is set
+/// (torchtitan/config_manager.py: off), DeepSpeed by engine.compile(), and fms-fsdp always
+/// (fms_fsdp/config/training.py, use_torch_compile).
 constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
                                   {"kernel=fused", "megatron-fused-softmax", 1, false},
                                   {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
@@ -31,17 +34,29 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"alpa", "xla-2022", 1, true, false},
                                   {"maxtext", "xla"},
                                   {"llm-foundry", "torch-eager-2023"},
-                                  {"torchtitan", "torch-compiled"},
+                                  {"llm foundry", "torch-eager-2023"},
+                                  {"llmfoundry", "torch-eager-2023"},
+                                  {"torchtitan", "torch-eager"},
                                   {"fms-fsdp", "torch-compiled"},
                                   {"mindformers", "mindspore"},
                                   {"mindspeed", "mindspore"},
+                                  {"mindspore", "mindspore"},
                                   {"megatron-deepspeed", "megatron-2021"},
                                   {"sc'21", "megatron-2021"},
                                   {"korthikanti", "megatron-2021"},
                                   {"bigscience", "megatron-2021"},
                                   {"nemo", "megatron-2023"},
                                   {"dgxc", "megatron-2023"},
-                                  {"megatron", "megatron-2023"}};
+                                  {"megatron", "megatron-2023"},
+                                  {"gpt-neox", "megatron-2021"},
+                                  {"deepspeed", "torch-eager"},
+                                  {"colossalai", "torch-eager"},
+                                  {"colossal-ai", "torch-eager"},
+                                  {"litgpt", "torch-eager"},
+                                  {"lightning", "torch-eager"},
+                                  {"jax", "xla"},
+                                  {"levanter", "xla"},
+                                  {"xla", "xla"}};
 
 /// "alpa" is not "alpaca", and "nemo" not "nemotron".
 bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
@@ -53,6 +68,19 @@ bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
   return false;
 }
 
+/// The runtime of a row that names no known framework: that of plans, where PyTorch runs on the devices.
+llvm::StringRef usualRuntime(llvm::StringRef cluster) {
+  return cluster.starts_with("tpu") ? "xla" : cluster.starts_with("atlas") ? "mindspore" : "torch-compiled";
+}
+
+/// PyTorch's compiler is said to run, or to rest; else as the framework has it.
+llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
+  constexpr llvm::StringLiteral compiler = "(torch[._])?compil(e|ed|er|ation)";
+  if (isOn(text, compiler))
+    return "torch-compiled";
+  return hasWords(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
+}
+
 } // namespace
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
@@ -60,11 +88,15 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) {
     return into.devices >= each.fewestDevices && hasWholeWords(lower, each.words);
   });
+  llvm::StringRef runtime = usualRuntime(into.cluster);
   if (found != std::end(known)) {
-    into.runtime = found->runtime.str();
+    runtime = found->runtime;
     into.widensGradients = found->widensGradients;
     into.overlaps &= found->overlaps;
   }
+  if (runtime == "torch-eager" || runtime == "torch-compiled")
+    runtime = torchRuntime(lower, runtime);
+  into.runtime = runtime.str();
 }
 
 } // namespace apc

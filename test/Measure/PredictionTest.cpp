@@ -223,6 +223,7 @@ TEST_CASE("the command of a row holds its layout and its figures") {
   Measurement row = readRows({throughputCells({{"hardware", "V100-16GB"}, {"zero_stage", "3"}})}).front();
   CHECK(commandOf(row, "net.onnx") ==
         "apc evaluate 'net.onnx' --layout dp=2,tp=1,sp=0,zero=3,mb=2,recompute=none --devices 2 --cluster "
-        "dgx1-v100-32gb --cluster-set device.memory_bytes=15.78GiB --runtime none --mode train --loss cross-entropy "
+        "dgx1-v100-32gb --cluster-set device.memory_bytes=15.78GiB --runtime torch-compiled --mode train --loss "
+        "cross-entropy "
         "--global-batch 8 --overlap --precision bf16 --fp32-gradients");
 }

@@ -69,9 +69,8 @@ TEST_CASE("frameworks and kernels are runtimes") {
   CHECK(runtimeOf("GPT (Megatron-DeepSpeed)", "") == "megatron-2021");
   CHECK(runtimeOf("LLaMA", "kernel=flash_attention2; a fork of Megatron-LM") == "megatron-flash-2");
   CHECK(runtimeOf("LLaMA", "kernel=flash_attention2 + RMS kernel") == "megatron-flash-2-norms");
-  CHECK(runtimeOf("GPT", "").empty());
-  CHECK(runtimeOf("LLaMA", "trained on Alpaca").empty());
-  CHECK(runtimeOf("LLaMA", "nemotron data").empty());
+  for (const char *notes : {"", "trained on Alpaca", "nemotron data"}) // the default of plans
+    CHECK(runtimeOf("GPT", notes) == "torch-compiled");
   CHECK(runtimeOf("GPT", "alpa, auto-sharding") == "xla-2022");
   auto overlaps = [](const char *notes) {
     return readRows({throughputCells({{"notes", notes}, {"zero_stage", "3"}})})[0].overlaps;
@@ -90,6 +89,37 @@ TEST_CASE("frameworks and kernels are runtimes") {
   };
   CHECK(onJeanZay("8") == "megatron-2021");
   CHECK(onJeanZay("320") == "megatron-2021-waiting"); // hung without
+}
+
+TEST_CASE("a row that names no framework has that of its devices") {
+  auto runtimeOn = [](const char *hardware) {
+    return readRows({throughputCells({{"hardware", hardware}})})[0].runtime;
+  };
+  CHECK(runtimeOn("NVIDIA H100 SXM") == "torch-compiled");
+  CHECK(runtimeOn("TPU v5e") == "xla");
+  CHECK(runtimeOn("Ascend 910B") == "mindspore");
+}
+
+TEST_CASE("PyTorch's compiler runs where a row or its framework says so") {
+  auto runtimeOf = [](const char *notes) { return readRows({throughputCells({{"notes", notes}})})[0].runtime; };
+  for (const char *notes : {"torchtitan, FSDP2", "torchtitan, eager (no torch.compile)", "DeepSpeed ZeRO-3",
+                            "eager mode", "fms-fsdp, torch.compile: off", "compile=False", "ColossalAI"})
+    CHECK(runtimeOf(notes) == "torch-eager");
+  for (const char *notes : {"torchtitan, FSDP2 + torch.compile", "fms-fsdp", "DeepSpeed, compiled", "PyTorch FSDP"})
+    CHECK(runtimeOf(notes) == "torch-compiled");
+  CHECK(runtimeOf("llmfoundry") == "torch-eager-2023");
+}
+
+TEST_CASE("frameworks recompute other parts by the same word") {
+  auto rowOf = [](Cells cells) {
+    cells.insert({{"recompute", "selective"}, {"layers", "8"}});
+    return readRows({throughputCells(cells)})[0];
+  };
+  CHECK(rowOf({{"notes", "Megatron-LM"}}).layout.recompute->str() == "attention");
+  CHECK(rowOf({{"source", "torchtitan"}, {"notes", "selective op AC"}}).layout.recompute->str() == "full:4,norms");
+  CHECK(rowOf({{"source", "torchtitan"}, {"notes", "selective layer AC"}}).layout.recompute->str() == "full:4");
+  CHECK(rowOf({{"source", "torchtitan"}, {"pp", "2"}, {"dp", "1"}}).leftOut ==
+        "every second product is recomputed in each of several stages");
 }
 
 TEST_CASE("families decide what sizes do not") {

@@ -1,6 +1,7 @@
 // Parameters: the four ways in which weights are absent, and weights among the graph's inputs.
 #include "ModelText.h"
 
+#include "apc/IR/Apc.h"
 #include "apc/IR/Program/Statistics.h"
 
 using namespace apc::test;
@@ -115,4 +116,73 @@ TEST_CASE("data is no weight: images, symbolic dims, batches of matrices, intege
   CHECK(isInput(node("Gather", {"table.weight", "ids"}, {"y"}) + input("ids", {"2", "8"}, 7) +
                     input("table.weight", {"100", "16"}) + output("y"),
                 "ids"));
+}
+
+namespace {
+
+/// A constant node of floats: 1, 2, 3, ...
+std::string floatConstant(const std::string &name, Names dims) {
+  std::string tensor = "data_type: 1";
+  int64_t numElements = 1;
+  for (const std::string &dim : dims) {
+    tensor += " dims: " + dim;
+    numElements *= std::stoll(dim);
+  }
+  for (int64_t i = 1; i <= numElements; ++i)
+    tensor += " float_data: " + std::to_string(i);
+  return node("Constant", {}, {name}, "attribute { name: \"value\" type: 4 t { " + tensor + " } }");
+}
+
+std::string scalarZero(const std::string &name) {
+  return node("Constant", {}, {name}, "attribute { name: \"value_float\" type: 1 f: 0 }");
+}
+
+/// An LSTM of weights without data on 3 positions, 4 samples and 5 features, from the states "h" and "c" on.
+std::string lstmFrom(const std::string &states) {
+  return states + emptyWeight("w", {"1", "24", "5"}) + emptyWeight("r", {"1", "24", "6"}) +
+         node("LSTM", {"x", "w", "r", "", "", "h", "c"}, {"y"}, integer("hidden_size", 6)) +
+         input("x", {"3", "4", "5"}) + output("y");
+}
+
+std::vector<std::string> parametersOf(const std::string &graph, std::vector<std::string> *notes = nullptr) {
+  auto model = importText(serialize(graph));
+  if (notes)
+    *notes = model->report.notes;
+  std::vector<std::string> names;
+  model->module->walk([&](apc::ParameterOp op) { names.push_back(op.getName().str()); });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace
+
+TEST_CASE("the first states of a recurrent op are no weights, however they are made") {
+  const std::vector<std::string> weights{"r", "w"};
+  std::string dims = intTensor("initializer", "dims", {"3"}, {"1", "4", "6"});
+  CHECK(parametersOf(lstmFrom(scalarZero("zero") + dims + node("Expand", {"zero", "dims"}, {"h"}) +
+                              node("Expand", {"zero", "dims"}, {"c"}))) == weights);
+  CHECK(parametersOf(lstmFrom(dims + node("ConstantOfShape", {"dims"}, {"h"}) +
+                              node("ConstantOfShape", {"dims"}, {"c"}))) == weights);
+  CHECK(parametersOf(lstmFrom(floatConstant("h", {"1", "4", "6"}) + floatConstant("c", {"1", "4", "6"}))) == weights);
+  CHECK(parametersOf(lstmFrom(input("h", {"1", "4", "6"}) + input("c", {"1", "4", "6"}))) == weights);
+}
+
+TEST_CASE("constants that importing computes are no weights, stored ones in another form are") {
+  std::string bias =
+      scalarZero("zero") + intTensor("initializer", "width", {"1"}, {"6"}) + node("Expand", {"zero", "width"}, {"b"});
+  std::string made = node("Shape", {"x"}, {"sizes"}) + node("ConstantOfShape", {"sizes"}, {"none"});
+  std::vector<std::string> notes;
+  CHECK(parametersOf(floatConstant("w", {"6", "5"}) + node("Transpose", {"w"}, {"turned"}) + bias + made +
+                         node("Add", {"x", "none"}, {"a"}) + node("MatMul", {"a", "turned"}, {"m"}) +
+                         node("Add", {"m", "b"}, {"y"}) + input("x", {"4", "5"}) + output("y"),
+                     &notes) == std::vector<std::string>{"turned"});
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0] == "1 constant(s) are taken for parameters: 'turned'; say --freeze REGEX to keep them as they are");
+  CHECK(parametersOf(floatConstant("w", {"3", "5"}) + floatConstant("v", {"3", "5"}) +
+                     node("Concat", {"w", "v"}, {"both"}, integer("axis", 0)) + node("MatMul", {"x", "both"}, {"y"}) +
+                     input("x", {"4", "6"}) + output("y")) == std::vector<std::string>{"both"});
+  CHECK(parametersOf(scalarZero("zero") + intTensor("initializer", "dims", {"2"}, {"6", "5"}) +
+                     node("Expand", {"zero", "dims"}, {"w"}) + node("MatMul", {"x", "w"}, {"y"}) +
+                     input("x", {"4", "6"}) + output("y"))
+            .empty());
 }

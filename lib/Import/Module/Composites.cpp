@@ -27,6 +27,7 @@ void GraphImporter::importComposite(const Call &call, Scope &scope) {
   auto operands = operandsOf(call.node, scope);
   if (!operands)
     return leaveUnresolved(call.node, scope);
+  mlir::Operation *before = &state.body->back();
   auto node = readComposite(call, *operands);
   auto results = node ? createComposite(state.builder, *node) : llvm::Expected<CompositeResults>(node.takeError());
   if (!results) {
@@ -34,6 +35,9 @@ void GraphImporter::importComposite(const Call &call, Scope &scope) {
                           takeMessage(results.takeError()).second));
     return leaveUnresolved(call.node, scope);
   }
+  for (mlir::Operation *op = before->getNextNode(); op; op = op->getNextNode())
+    if (llvm::isa<ConstantOp>(op) && op->hasAttr(valuesAttribute)) // of the node's attributes
+      state.storedConstants.insert(op);
   for (const std::string &attribute : results->unknownAttributes)
     state.noteUnknownAttribute(attribute, call.node, call.name);
   for (int i = 0; i < call.node.output_size(); ++i)

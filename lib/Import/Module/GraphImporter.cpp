@@ -351,7 +351,7 @@ llvm::Expected<mlir::Value> GraphImporter::constantValue(const Call &call, llvm:
                       call.node.op_type(), list.name());
   if (value.getNumElements() > state.options.maxConstantElements)
     return state.addParameter(llvm::cast<mlir::RankedTensorType>(value.getType()), name, "initializer");
-  return state.addConstant(value, name);
+  return state.addStoredConstant(value, name);
 }
 
 } // namespace apc::onnx

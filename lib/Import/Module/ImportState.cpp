@@ -72,6 +72,12 @@ mlir::Value ImportState::addConstant(mlir::DenseElementsAttr value, llvm::String
   return op.getOutput();
 }
 
+mlir::Value ImportState::addStoredConstant(mlir::DenseElementsAttr value, llvm::StringRef name) {
+  mlir::Value constant = addConstant(value, name);
+  storedConstants.insert(constant.getDefiningOp());
+  return constant;
+}
+
 mlir::Value ImportState::addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind) {
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(none.getDefiningOp());
@@ -102,7 +108,7 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   auto data = readData(tensor, *header, what);
   if (!data)
     return data.takeError();
-  return addConstant(*data, name);
+  return addStoredConstant(*data, name);
 }
 
 bool ImportState::isNamedWeight(llvm::StringRef name) const {
@@ -126,7 +132,7 @@ llvm::Expected<mlir::Value> ImportState::addExternal(const TensorProto &tensor, 
   if (!isCounted && (header.numElements != 1 || isNamedWeight(name)))
     return value;
   mlir::DenseElementsAttr known = readStored(value, tensor);
-  return known ? addConstant(known, name) : value;
+  return known ? addStoredConstant(known, name) : value;
 }
 
 const AttributeProto &ImportState::withData(const AttributeProto &attribute) {
@@ -157,7 +163,7 @@ llvm::Expected<mlir::Value> ImportState::addSparse(const SparseTensorProto &tens
   auto data = readSparse(tensor, *header, what);
   if (!data)
     return data.takeError();
-  return addConstant(*data, name);
+  return addStoredConstant(*data, name);
 }
 
 mlir::DenseElementsAttr ImportState::readStored(mlir::Value parameter, const TensorProto &tensor) {

@@ -33,6 +33,8 @@ struct ImportState {
 
   /// A constant op, or a parameter when it is too large to keep.
   mlir::Value addConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
+  /// A constant whose numbers stand in the file, as opposed to one that importing computes.
+  mlir::Value addStoredConstant(mlir::DenseElementsAttr value, llvm::StringRef name);
   mlir::Value addParameter(mlir::RankedTensorType type, llvm::StringRef name, llvm::StringRef kind);
   /// An initializer or the value of a constant node. Float tensors of more than one element are parameters when
   /// `isWeight`; integers and bools are constants while small, otherwise parameters with the role "constant". External
@@ -63,6 +65,8 @@ struct ImportState {
   std::optional<std::string> firstFailure;
   int64_t numFailures = 0;
   FoldedWeights folded;
+  /// Constant ops whose numbers stand in the file, as they are or rearranged (Module/Weights.h).
+  llvm::DenseSet<mlir::Operation *> storedConstants;
   /// "Conv.padding": attributes that a note names.
   llvm::StringSet<> unknownAttributes;
   /// Some operator that nobody knows has results of undeclared types.

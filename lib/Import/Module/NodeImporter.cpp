@@ -1,5 +1,6 @@
 // One ONNX node -> one op: operands, attributes, inferred types, folding.
 #include "NodeImporter.h"
+#include "Weights.h"
 
 #include "apc/IR/CountedResults.h"
 #include "apc/Support/Error.h"
@@ -408,6 +409,7 @@ private:
     if (!values || values->size() != op->getNumResults())
       return std::nullopt;
     state.numFolded += numElements;
+    bool isStored = rearrangesStored(state, op);
     llvm::SmallVector<mlir::Value> results;
     for (size_t i = 0; i < values->size(); ++i) {
       if (!isNamed(i)) {
@@ -416,7 +418,8 @@ private:
       }
       if (!(*values)[i] || (*values)[i].getType() != op->getResult(static_cast<unsigned>(i)).getType())
         return std::nullopt;
-      results.push_back(state.addConstant((*values)[i], node.valuePrefix + node.proto.output(static_cast<int>(i))));
+      std::string name = node.valuePrefix + node.proto.output(static_cast<int>(i));
+      results.push_back(isStored ? state.addStoredConstant((*values)[i], name) : state.addConstant((*values)[i], name));
     }
     return results;
   }

@@ -17,11 +17,19 @@ enum class Evidence { None, Vector, Strong };
 
 bool isReadOff(const DimFactors &dim, FactorId factor) { return llvm::is_contained(dim, factor); }
 
-/// A weight of a contraction shares no factor with the leading dim of the first operand, which is the batch.
+/// The first dim of the first operand that may be cut; a sequence, which recurrent ops may have in front, may not.
+const DimFactors &batchDim(const FactorRule &rule) {
+  const auto &dims = rule.operands[0].dims;
+  auto isWhole = [&](FactorId factor) { return rule.factor(factor).whole; };
+  auto found = llvm::find_if(dims, [&](const DimFactors &dim) { return llvm::none_of(dim, isWhole); });
+  return found == dims.end() ? dims.front() : *found;
+}
+
+/// A weight of a contraction shares no factor with the batch of the first operand.
 bool isContractionWeight(const FactorRule &rule, unsigned operand) {
   if (rule.work != Work::Contraction || operand == 0 || rule.operands[0].absent || rule.operands[0].dims.empty())
     return false;
-  const DimFactors &leading = rule.operands[0].dims.front();
+  const DimFactors &leading = batchDim(rule);
   bool leadsResult = llvm::any_of(leading, [&](FactorId factor) { return !rule.isReduction(factor); });
   for (const DimFactors &dim : rule.operands[operand].dims)
     for (FactorId factor : dim)
@@ -102,11 +110,34 @@ void moveToParameters(ImportState &state, llvm::ArrayRef<bool> isWeight) {
                       moved.size(), listNames(moved)));
 }
 
-bool isMadeFromShape(mlir::Operation &op) {
-  if (op.getNumOperands() != 1 || op.getNumResults() != 1)
+bool isMadeFromStoredShape(const ImportState &state, mlir::Operation &op) {
+  if (op.getNumOperands() != 1 || op.getNumResults() != 1 ||
+      !state.storedConstants.contains(op.getOperand(0).getDefiningOp()))
     return false;
   auto ints = constantInts(op.getOperand(0));
   return ints && llvm::ArrayRef(*ints) == dimsOf(op.getResult(0));
+}
+
+/// A constant that is used as a weight, unless only some weight beside it makes it one (`Evidence::Vector`).
+struct Candidate {
+  mlir::Value value;
+  Evidence evidence;
+};
+
+llvm::SmallVector<Candidate> findCandidates(const ImportState &state) {
+  llvm::SmallVector<Candidate> candidates;
+  for (mlir::Operation &op : *state.body) {
+    bool isStored = op.hasAttr(valuesAttribute) && state.storedConstants.contains(&op);
+    if ((!isStored && !isMadeFromStoredShape(state, op)) || op.use_empty())
+      continue;
+    mlir::Value value = op.getResult(0);
+    if (!mayBeWeight(value) || shapeOf(value)->numElements() <= 1)
+      continue;
+    Evidence evidence = evidenceOf(value);
+    if (evidence != Evidence::None)
+      candidates.push_back({value, evidence});
+  }
+  return candidates;
 }
 
 } // namespace
@@ -167,31 +198,47 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) 
   return llvm::Error::success();
 }
 
-void findConstantWeights(ImportState &state) {
-  llvm::SmallVector<std::pair<mlir::Value, Evidence>> candidates;
-  for (mlir::Operation &op : *state.body) {
-    bool isConstant = llvm::isa<ConstantOp>(op) && op.hasAttr(valuesAttribute);
-    if ((!isConstant && !isMadeFromShape(op)) || op.use_empty())
+bool rearrangesStored(const ImportState &state, mlir::Operation *op) {
+  auto interface = llvm::dyn_cast<OperatorInterface>(op);
+  int64_t numStored = 0;
+  std::optional<unsigned> bits;
+  for (mlir::Value operand : op->getOperands()) {
+    if (isAbsent(operand) || !mayBeWeight(operand) || shapeOf(operand)->numElements() <= 1)
       continue;
-    mlir::Value value = op.getResult(0);
-    if (!mayBeWeight(value) || shapeOf(value)->numElements() <= 1)
-      continue;
-    Evidence evidence = evidenceOf(value);
-    if (evidence != Evidence::None)
-      candidates.push_back({value, evidence});
+    if (!interface || !state.storedConstants.contains(operand.getDefiningOp()))
+      return false;
+    numStored += shapeOf(operand)->numElements();
+    bits = shapeOf(operand)->elementBits;
   }
-  if (llvm::none_of(candidates, [](const auto &candidate) { return candidate.second == Evidence::Strong; }))
+  if (!bits) // of scalars
+    return false;
+  auto rule = interface.getRule();
+  return mlir::succeeded(rule) && llvm::all_of(op->getResults(), [&](mlir::Value result) {
+           auto shape = shapeOf(result);
+           return shape && shape->numElements() <= numStored && (rule->flops() == 0 || shape->elementBits != *bits);
+         });
+}
+
+void findConstantWeights(ImportState &state) {
+  llvm::SmallVector<Candidate> candidates = findCandidates(state);
+  if (llvm::none_of(candidates, [](const Candidate &candidate) { return candidate.evidence == Evidence::Strong; }))
     return;
-  for (auto [value, evidence] : candidates) {
+  std::vector<std::string> names;
+  for (const Candidate &candidate : candidates) {
+    mlir::Value value = candidate.value;
     mlir::Operation *op = value.getDefiningOp();
-    auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);
-    llvm::StringRef name = llvm::cast<mlir::StringAttr>(names[0]).getValue();
-    mlir::Value parameter = state.addParameter(llvm::cast<mlir::RankedTensorType>(value.getType()), name,
+    names.push_back(
+        llvm::cast<mlir::StringAttr>(op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute)[0]).getValue().str());
+    mlir::Value parameter = state.addParameter(llvm::cast<mlir::RankedTensorType>(value.getType()), names.back(),
                                                llvm::isa<ConstantOp>(op) ? "initializer" : "fill");
     value.replaceAllUsesWith(parameter);
     if (mlir::DenseElementsAttr data = constantOf(value))
-      state.folded.try_emplace(name.str(), data);
+      state.folded.try_emplace(names.back(), data);
   }
+  state.report.notes.push_back(
+      llvm::formatv("{0} constant(s) are taken for parameters: {1}; say --freeze REGEX to keep "
+                    "them as they are",
+                    names.size(), listNames(names)));
   state.takeDiagnostic();
 }
 

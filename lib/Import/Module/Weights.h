@@ -17,9 +17,15 @@ namespace apc::onnx {
 /// `symbolic[i]` tells whether argument i has a symbolic dim. Errors: a regular expression that does not parse.
 llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic);
 
-/// Turns other tensors that are used as weights into parameters: float tensors made from their shape alone (`source`
-/// "fill") and float constants of more than one element that have a name (`source` "initializer").
+/// Turns other tensors that are used as weights into parameters, and notes them: float constants of more than one
+/// element that are stored (`source` "initializer"), and float tensors made from a shape that is stored (`source`
+/// "fill"), as files have them that leave data out. Results of importing are no weights: zeros of the shape of
+/// another tensor, such as the first state of an LSTM, or a bias that is not there.
 void findConstantWeights(ImportState &state);
+
+/// Does `op`, whose operands are constants, rearrange stored floats, each of them at most once: transpose, slice,
+/// concatenate, cast? Its results are then as good as stored.
+bool rearrangesStored(const ImportState &state, mlir::Operation *op);
 
 /// Notes parameters that may be copies of tied weights: exporters that fold a Transpose of an embedding table store it
 /// a second time under a name of their own ("onnx::MatMul_1146"). Only the data, which is not read, could tell.

@@ -178,8 +178,12 @@ llvm::Error buildDerivedStep(TrainingStep &step, const TrainingOptions &options)
   eraseDead(main);
   addDraws(main);
   WeighedLoss weighed{main.front().getTerminator()->getOperand(0), {}, {}};
+  llvm::StringSet<> trained;
+  for (const ParameterUse &use : step.parameters)
+    if (use.isTrained)
+      trained.insert(use.name);
   if (options.microBatches > 1)
-    weighed = weighLoss(main, weighed.loss, options.microBatches);
+    weighed = weighLoss(main, weighed.loss, options.microBatches, trained);
   step.lossUnknownSince = weighed.unknownSince;
   findParts(*step.module);
   return addBackwardAndUpdate(main, weighed, step, options);

@@ -239,6 +239,8 @@ mlir::Value UpdateBuilder::finishLoss(const WeighedLoss &loss) {
   builder.setInsertionPoint(end);
   mlir::Value scale;
   if (weight) {
+    if (loss.leastWeight)
+      weight = create<MaxOp>("loss.share.least", weight.getType(), {weight, scalar(*loss.leastWeight)})->getResult(0);
     scale = create<ReciprocalOp>("loss.scale", weight.getType(), weight)->getResult(0);
     auto own = llvm::cast<mlir::RankedTensorType>(sum.getType());
     mlir::Type element = mlir::getElementTypeOrSelf(scale);

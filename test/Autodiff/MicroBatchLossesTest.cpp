@@ -99,6 +99,20 @@ const std::string parts = R"(
   %two = apc.constant dense<2.0> : tensor<f64>
 )";
 
+/// %above / %below is the mean of the squares of the rows that %mask has.
+const std::string masked = parts + R"(  %axes = apc.constant dense<1> : tensor<1xi64>
+  %rows = "apc.reduce_sum"(%q, %axes) {keepdims = 0 : i64} : (Y, tensor<1xi64>) -> R loc("rows")
+  %m = "apc.mul"(%rows, %mask) : (R, R) -> R loc("m")
+  %above = "apc.reduce_sum"(%m, %none) {keepdims = 0 : i64} : (R, none) -> S loc("above")
+  %below = "apc.reduce_sum"(%mask, %none) {keepdims = 0 : i64} : (R, none) -> S loc("below")
+)";
+
+/// The mean of the cross entropies of labels that are not -100.
+std::string counted(const std::string &scores, const std::string &labels) {
+  return "\"apc.softmax_cross_entropy_loss\"(" + scores + ", " + labels +
+         ", %none) {ignore_index = -100 : i64, reduction = \"mean\"} : (Y, tensor<ROWSxi64>, none) -> (S, none)";
+}
+
 const std::string axis = "  %axis = apc.constant dense<0> : tensor<1xi64>\n";
 
 } // namespace
@@ -128,8 +142,7 @@ TEST_CASE("Each term of a loss has its own share") {
 }
 
 TEST_CASE("A micro-batch without a label that counts adds nothing to a mean over labels") {
-  const std::string loss = R"("apc.softmax_cross_entropy_loss"(%y, %labels, %none) {ignore_index = -100 : i64,
-      reduction = "mean"} : (Y, tensor<ROWSxi64>, none) -> (S, none))";
+  const std::string loss = counted("%y", "%labels");
   checkParts("  %l:2 = " + loss + " loc(\"loss\")\n  %loss = \"apc.neg\"(%l#0) : (S) -> S loc(\"neg\")");
   checkParts(parts + "  %l:2 = " + loss + " loc(\"loss\")\n" +
              R"(  %loss = "apc.mul"(%l#0, %two) : (S, S) -> S loc("twice"))");
@@ -139,16 +152,57 @@ TEST_CASE("A micro-batch without a label that counts adds nothing to a mean over
 }
 
 TEST_CASE("The mean of a mask is divided by what the mask counts in the whole batch") {
-  const std::string masked = parts + R"(  %axes = apc.constant dense<1> : tensor<1xi64>
-  %rows = "apc.reduce_sum"(%q, %axes) {keepdims = 0 : i64} : (Y, tensor<1xi64>) -> R loc("rows")
-  %m = "apc.mul"(%rows, %mask) : (R, R) -> R loc("m")
-  %above = "apc.reduce_sum"(%m, %none) {keepdims = 0 : i64} : (R, none) -> S loc("above")
-  %below = "apc.reduce_sum"(%mask, %none) {keepdims = 0 : i64} : (R, none) -> S loc("below")
-)";
   checkParts(masked + R"(  %loss = "apc.div"(%above, %below) : (S, S) -> S loc("loss"))");
   checkParts(masked + R"(  %raised = "apc.add"(%below, %two) : (S, S) -> S loc("raised")
   %d = "apc.div"(%above, %raised) : (S, S) -> S loc("d")
   %loss = "apc.mul"(%d, %two) : (S, S) -> S loc("loss"))");
+}
+
+TEST_CASE("A least count bounds that of the whole batch, not that of a micro-batch") {
+  auto boundedBy = [&](const std::string &least) {
+    return masked + "  %nine = apc.constant dense<9.0> : tensor<f64>\n  %most = \"apc.max\"(%below, " + least +
+           R"() : (S, S) -> S loc("most")
+  %loss = "apc.div"(%above, %most) : (S, S) -> S loc("loss"))";
+  };
+  checkParts(boundedBy("%two")); // 5 of the whole batch count, none in the first of 4 micro-batches
+  checkParts(boundedBy("%nine"));
+  checkParts(masked + R"(  %most = "apc.clip"(%below, %two, %none) : (S, S, none) -> S loc("most")
+  %halved = "apc.div"(%above, %most) : (S, S) -> S loc("halved")
+  %loss = "apc.mul"(%halved, %two) : (S, S) -> S loc("loss"))");
+}
+
+TEST_CASE("Quotients by the same number add up, and what no sample changes beside them") {
+  checkParts(masked + R"(  %a = "apc.div"(%above, %below) : (S, S) -> S loc("a")
+  %b = "apc.div"(%sum, %below) : (S, S) -> S loc("b")
+  %half = "apc.mul"(%norm, %two) : (S, S) -> S loc("half")
+  %loss = "apc.sum"(%half, %a, %b) : (S, S, S) -> S loc("loss"))");
+  checkParts(parts +
+             R"(  %labels2 = "apc.cast"(%labels) {to = 7 : i64} : (tensor<ROWSxi64>) -> tensor<ROWSxi64> loc("l2")
+  %z = "apc.mul"(%y, %two) : (Y, S) -> Y loc("z")
+  %one:2 = )" +
+             counted("%y", "%labels2") + R"( loc("one")
+  %labels3 = "apc.cast"(%labels) {to = 7 : i64} : (tensor<ROWSxi64>) -> tensor<ROWSxi64> loc("l3")
+  %other:2 = )" +
+             counted("%z", "%labels3") + R"( loc("other")
+  %both = "apc.add"(%one#0, %other#0) : (S, S) -> S loc("both")
+  %loss = "apc.sub"(%both, %norm) : (S, S) -> S loc("loss"))");
+}
+
+TEST_CASE("Sums over samples stay sums beside quotients that divide by other numbers") {
+  // As many samples count to the divisor in each half of the batch, so that the mean of the quotients is that of all.
+  const std::string body = masked + R"(  %zero = apc.constant dense<0.0> : tensor<f64>
+  %zeros = "apc.mul"(%mask, %zero) : (R, S) -> R loc("zeros")
+  %twos = "apc.add"(%zeros, %two) : (R, S) -> R loc("twos")
+  %all = "apc.reduce_sum"(%twos, %none) {keepdims = 0 : i64} : (R, none) -> S loc("all")
+  %a = "apc.div"(%above, %all) : (S, S) -> S loc("a")
+  %b = "apc.add"(%a, %sum) : (S, S) -> S loc("join")
+  %loss = "apc.add"(%b, %norm) : (S, S) -> S loc("loss"))";
+  std::vector<double> whole = stepIn(1, body, "tensor<f64>");
+  std::string since;
+  std::vector<double> halves = stepIn(2, body, "tensor<f64>", &since);
+  CHECK(since == "join");
+  for (size_t index = 0; index < whole.size(); ++index)
+    CHECK(halves[index] == Approx(whole[index]).epsilon(1e-5));
 }
 
 TEST_CASE("Numbers that were made from the batch are those of a micro-batch") {

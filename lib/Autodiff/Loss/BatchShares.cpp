@@ -1,6 +1,8 @@
 // One walk over the ops of `main` in their order.
 #include "BatchShares.h"
 
+#include "Quotients.h"
+
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Gradient.h"
@@ -15,17 +17,6 @@
 namespace apc {
 
 namespace {
-
-/// Losses of one score for each label. Behind the scores, a cross entropy reads their logarithmic sums first.
-bool isLossOfLabels(mlir::Operation *op) {
-  return llvm::isa<CrossEntropyOp, SoftmaxCrossEntropyLossOp, NegativeLogLikelihoodLossOp>(op);
-}
-unsigned labelsIndex(mlir::Operation *op) { return llvm::isa<CrossEntropyOp>(op) ? 2 : 1; }
-
-bool hasReduction(mlir::Operation *op, llvm::StringRef wanted) {
-  auto given = op->getAttrOfType<mlir::StringAttr>("reduction");
-  return (given ? given.getValue() : "mean") == wanted;
-}
 
 /// Ops that add up what factors of their operands go over, and nothing else.
 bool addsUp(mlir::Operation *op, const FactorRule &rule) {
@@ -57,6 +48,8 @@ bool isTerm(BatchShare share) {
   return share == BatchShare::Sum || share == BatchShare::Mean || share == BatchShare::Terms;
 }
 
+bool isSummed(BatchShare share) { return isTerm(share) || share == BatchShare::Quotient || share == BatchShare::Mixed; }
+
 int64_t batchOfArgument(mlir::func::FuncOp main) {
   mlir::Value first = batchArgument(main);
   return first ? dimsOf(first)[0] : 0;
@@ -69,16 +62,8 @@ BatchFinder finderOf(mlir::func::FuncOp main) {
 
 } // namespace
 
-mlir::Value labelsOf(mlir::Operation *op) { return op->getOperand(labelsIndex(op)); }
-
-mlir::Value classWeightsOf(mlir::Operation *op) { return op->getOperand(labelsIndex(op) + 1); }
-
-bool countsLabels(mlir::Operation *op) {
-  return op && isLossOfLabels(op) && hasReduction(op, "mean") &&
-         (op->hasAttr("ignore_index") || !isAbsent(classWeightsOf(op)));
-}
-
-BatchShares::BatchShares(mlir::func::FuncOp main) : finder(finderOf(main)) {
+BatchShares::BatchShares(mlir::func::FuncOp main, const llvm::StringSet<> &trained)
+    : trained(trained), finder(finderOf(main)) {
   for (mlir::BlockArgument argument : main.getArguments())
     shares[argument] = finder.carriesAny(argument) ? BatchShare::Rows : BatchShare::Same;
   for (mlir::Operation &op : main.front().without_terminator()) {
@@ -89,7 +74,7 @@ BatchShares::BatchShares(mlir::func::FuncOp main) : finder(finderOf(main)) {
         since = earlier;
     for (mlir::Value result : op.getResults()) {
       shares[result] = finder.carriesAny(result) ? BatchShare::Rows : share;
-      if (of(result) == BatchShare::Unknown)
+      if (of(result) == BatchShare::Unknown || of(result) == BatchShare::Mixed)
         unknown[result] = since;
     }
   }
@@ -126,7 +111,7 @@ BatchShare BatchShares::reduced(mlir::Operation *op, const FactorRule &rule) con
 }
 
 /// An op that is linear in `terms`, all of its operands that depend on the batch.
-BatchShare BatchShares::joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms) const {
+BatchShare BatchShares::joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms) {
   auto all = [&](auto isOne) {
     return llvm::all_of(terms, [&](unsigned index) { return isOne(of(op->getOperand(index))); });
   };
@@ -136,11 +121,31 @@ BatchShare BatchShares::joined(mlir::Operation *op, llvm::ArrayRef<unsigned> ter
     return BatchShare::Mean;
   if (all([](BatchShare share) { return isTerm(share) || share == BatchShare::Same; }))
     return BatchShare::Terms;
-  bool isAlone = terms.size() == 1 && of(op->getOperand(terms[0])) == BatchShare::Quotient;
-  return isAlone ? BatchShare::Quotient : BatchShare::Unknown;
+  bool isKnown = all([](BatchShare share) { return isSummed(share) || share == BatchShare::Same; });
+  return isKnown ? joinedQuotients(op, terms) : BatchShare::Unknown;
 }
 
-/// Does `value` depend on floats that could be trained?
+/// The same for terms some of which are quotients. A value r that no sample changes may stand beside quotients a / b,
+/// as (a + r b) / b, where no number bounds b.
+BatchShare BatchShares::joinedQuotients(mlir::Operation *op, llvm::ArrayRef<unsigned> terms) {
+  mlir::Operation *first = nullptr;
+  bool areAlike = true, hasSame = false;
+  for (unsigned index : terms) {
+    mlir::Value term = op->getOperand(index);
+    mlir::Operation *own = of(term) == BatchShare::Quotient ? dividerOf(term.getDefiningOp()) : nullptr;
+    hasSame |= of(term) == BatchShare::Same;
+    areAlike &= own ? !first || divideAlike(first, own) : of(term) == BatchShare::Same;
+    if (!first)
+      first = own;
+  }
+  bool isBounded = first && !countsLabels(first) && clampOf(first->getOperand(1));
+  if (!areAlike || (hasSame && isBounded))
+    return BatchShare::Mixed;
+  dividers[op] = first;
+  return BatchShare::Quotient;
+}
+
+/// Does `value` depend on what is trained?
 bool BatchShares::dependsOnWeights(mlir::Value value) const {
   llvm::SetVector<mlir::Operation *> behind;
   auto add = [&](mlir::Value each) {
@@ -150,7 +155,7 @@ bool BatchShares::dependsOnWeights(mlir::Value value) const {
   add(value);
   for (size_t next = 0; next < behind.size(); ++next) {
     mlir::Operation *op = behind[next];
-    if (llvm::isa<ParameterOp>(op) && isFloat(op->getResult(0)) && !op->hasAttr(roleAttribute))
+    if (auto parameter = llvm::dyn_cast<ParameterOp>(op); parameter && trained.contains(parameter.getName()))
       return true;
     bool isDerived = llvm::any_of(op->getResults(), [](mlir::Value each) { return !isAbsent(each) && isFloat(each); });
     if (!isDerived)
@@ -166,7 +171,10 @@ bool BatchShares::isQuotient(mlir::Operation *op) const {
     return false;
   mlir::Value above = op->getOperand(0), below = op->getOperand(1);
   bool isOne = llvm::all_of(dimsOf(below), [](int64_t size) { return size == 1; });
-  bool follow = isTerm(of(below)) && (isTerm(of(above)) || of(above) == BatchShare::Same);
+  std::optional<Clamped> clamped = clampOf(below);
+  mlir::Value counted = clamped ? clamped->value : below;
+  bool isCounted = isTerm(of(counted)) && (isFloat(counted) || of(counted) == BatchShare::Sum);
+  bool follow = isCounted && (isTerm(of(above)) || of(above) == BatchShare::Same);
   return isOne && follow && above.getType() == op->getResult(0).getType() && !dependsOnWeights(below);
 }
 
@@ -198,17 +206,20 @@ BatchShare BatchShares::shareOf(mlir::Operation *op) {
   auto isSame = [&](mlir::Value operand) { return of(operand) == BatchShare::Same; };
   if (llvm::all_of(op->getOperands(), isSame))
     return BatchShare::Same;
-  auto isSummed = [&](mlir::Value operand) { return isTerm(of(operand)) || of(operand) == BatchShare::Quotient; };
-  if (isLossOfLabels(op) && !hasReduction(op, "none") && llvm::none_of(op->getOperands(), isSummed)) {
-    if (hasReduction(op, "sum"))
-      return BatchShare::Sum;
-    return countsLabels(op) ? BatchShare::Quotient : BatchShare::Mean;
+  auto isOfSums = [&](mlir::Value operand) { return isSummed(of(operand)); };
+  if (isLossOfLabels(op) && !hasReduction(op, "none") && llvm::none_of(op->getOperands(), isOfSums)) {
+    if (!countsLabels(op))
+      return hasReduction(op, "sum") ? BatchShare::Sum : BatchShare::Mean;
+    dividers[op] = op;
+    return BatchShare::Quotient;
   }
   const FactorRule *rule = finder.ruleOf(op);
   if (!rule)
     return BatchShare::Unknown;
-  if (isQuotient(op))
+  if (isQuotient(op)) {
+    dividers[op] = op;
     return BatchShare::Quotient;
+  }
   for (llvm::ArrayRef<unsigned> group : linearGroups(op, *rule)) {
     auto isOutside = [&](unsigned index) { return !llvm::is_contained(group, index); };
     auto others = llvm::make_filter_range(llvm::seq(op->getNumOperands()), isOutside);

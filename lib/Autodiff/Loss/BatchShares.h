@@ -4,6 +4,7 @@
 #include "apc/IR/Program/FindBatch.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
@@ -17,7 +18,9 @@ enum class BatchShare : uint8_t {
   Sum,      ///< their sum
   Mean,     ///< their mean
   Terms,    ///< a sum of terms, each of which is one of the above on its own
-  Quotient, ///< two such values, the one divided by the other; or a mean over labels of which not all count
+  Quotient, ///< two such values, the one divided by the other; or a mean over labels of which not all count; or a sum
+            ///< of those that divide by the same number, and of values that do not depend on the batch
+  Mixed,    ///< a sum of quotients that divide by different numbers, and of terms
   Unknown,  ///< it does not follow
 };
 
@@ -25,33 +28,32 @@ enum class BatchShare : uint8_t {
 /// may enter an op while still partial leaves it so.
 class BatchShares {
 public:
-  /// `main` is at the batch of one micro-batch.
-  explicit BatchShares(mlir::func::FuncOp main);
+  /// `main` is at the batch of one micro-batch; `trained` are names of parameters.
+  BatchShares(mlir::func::FuncOp main, const llvm::StringSet<> &trained);
 
   BatchShare of(mlir::Value value) const { return shares.lookup(value); }
   /// The operands in which `op` is linear while the others are the same for every micro-batch; empty where none are.
   llvm::ArrayRef<unsigned> termsOf(mlir::Operation *op) const;
-  /// The op from which on the value does not follow; null where it does.
+  /// Of a quotient: the op that divides, the first of them where it is a sum of several.
+  mlir::Operation *dividerOf(mlir::Operation *op) const { return dividers.lookup(op); }
+  /// The op from which on the value does not follow from those of micro-batches, or is mixed; null where there is none.
   mlir::Operation *unknownSince(mlir::Value value) const { return unknown.lookup(value); }
 
 private:
   BatchShare shareOf(mlir::Operation *op);
   BatchShare reduced(mlir::Operation *op, const FactorRule &rule) const;
-  BatchShare joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms) const;
+  BatchShare joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms);
+  BatchShare joinedQuotients(mlir::Operation *op, llvm::ArrayRef<unsigned> terms);
   std::optional<BatchShare> byNumberOfBatch(mlir::Operation *op) const;
   bool isQuotient(mlir::Operation *op) const;
   bool dependsOnWeights(mlir::Value value) const;
 
+  const llvm::StringSet<> &trained;
   BatchFinder finder;
   llvm::DenseMap<mlir::Value, BatchShare> shares;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 2>> terms;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> dividers;
   llvm::DenseMap<mlir::Value, mlir::Operation *> unknown;
 };
-
-/// Is `op` a mean over labels that may not all count, or that have weights?
-bool countsLabels(mlir::Operation *op);
-/// The labels of a loss over classes; and the weights of the classes, absent where there are none.
-mlir::Value labelsOf(mlir::Operation *op);
-mlir::Value classWeightsOf(mlir::Operation *op);
 
 } // namespace apc

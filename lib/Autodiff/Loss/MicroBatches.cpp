@@ -4,6 +4,7 @@
 #include "../NamedOp.h"
 #include "BatchShares.h"
 #include "Loss.h"
+#include "Quotients.h"
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -39,8 +40,9 @@ mlir::Operation *makerOf(mlir::Value loss) {
 
 class LossWeigher {
 public:
-  LossWeigher(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches)
-      : main(main), loss(loss), microBatches(static_cast<double>(microBatches)), builder(main.getContext()) {
+  LossWeigher(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches, const llvm::StringSet<> &trained)
+      : main(main), loss(loss), microBatches(static_cast<double>(microBatches)), trained(trained),
+        builder(main.getContext()) {
     builder.setInsertionPoint(main.front().getTerminator());
   }
 
@@ -59,6 +61,7 @@ private:
   /// `value`, of which all micro-batches together have the sum.
   mlir::Value weigh(const BatchShares &shares, mlir::Value value);
   mlir::Value weighTerms(const BatchShares &shares, mlir::Operation *op);
+  mlir::Value timesWeight(mlir::Value value);
   mlir::Value weighQuotient(const BatchShares &shares, mlir::Operation *op);
   mlir::Value weighCounted(mlir::Operation *op);
   double nearOne(const BatchShares &shares, mlir::Value below) const;
@@ -71,8 +74,11 @@ private:
   mlir::func::FuncOp main;
   mlir::Value loss;
   double microBatches;
+  const llvm::StringSet<> &trained;
   mlir::OpBuilder builder;
-  mlir::Value weight; ///< of a quotient, once it is weighed
+  mlir::Value weight; ///< of quotients, once the first is weighed
+  std::optional<double> leastWeight;
+  bool isMixed = false; ///< quotients of the loss divide by different numbers
   llvm::DenseMap<mlir::Value, mlir::Value> weighed;
   llvm::StringMap<unsigned> numScaled;
 };
@@ -142,7 +148,8 @@ double powerNear(double count) { return std::exp2(-std::round(std::log2(count)))
 
 mlir::Value LossWeigher::weighCounted(mlir::Operation *op) {
   double factor = powerNear(microBatches * static_cast<double>(numElements(labelsOf(op))));
-  weight = scaled(countLabels(op), factor, "share");
+  if (!weight)
+    weight = scaled(countLabels(op), factor, "share");
   mlir::Operation *sum = builder.clone(*op);
   sum->setAttr("reduction", builder.getStringAttr("sum"));
   return scaled(sum->getResult(0), factor, "weighed");
@@ -164,19 +171,39 @@ double LossWeigher::nearOne(const BatchShares &shares, mlir::Value below) const 
 
 mlir::Value LossWeigher::weighQuotient(const BatchShares &shares, mlir::Operation *op) {
   mlir::Value above = op->getOperand(0), below = op->getOperand(1);
+  std::optional<Clamped> clamped = clampOf(below);
+  if (clamped)
+    below = clamped->value;
   double factor = nearOne(shares, below);
-  weight = asScalar(weigh(shares, below));
-  if (factor == 1)
-    return weigh(shares, above);
-  weight = scaled(weight, factor, "share");
-  return scaled(weigh(shares, above), factor, "weighed");
+  if (!weight) {
+    weight = asScalar(weigh(shares, below));
+    if (factor != 1)
+      weight = scaled(weight, factor, "share");
+    if (clamped)
+      leastWeight = clamped->least * factor;
+  }
+  return factor == 1 ? weigh(shares, above) : scaled(weigh(shares, above), factor, "weighed");
 }
 
-/// `op` on terms that are each weighed.
+/// `value`, which is the same for all micro-batches, beside quotients that have the weight.
+mlir::Value LossWeigher::timesWeight(mlir::Value value) {
+  mlir::Type element = mlir::getElementTypeOrSelf(value);
+  mlir::Value own = weight;
+  if (!element.isF32())
+    own = make<CastLikeOp>("share.cast", mlir::RankedTensorType::get({}, element), {weight, value});
+  return make<MulOp>("weighed.same", value.getType(), {value, own});
+}
+
+/// `op` on terms that are each weighed, quotients first.
 mlir::Value LossWeigher::weighTerms(const BatchShares &shares, mlir::Operation *op) {
   llvm::SmallVector<mlir::Value> operands(op->getOperands());
-  for (unsigned index : shares.termsOf(op))
-    operands[index] = weigh(shares, operands[index]);
+  llvm::SmallVector<unsigned> same;
+  for (unsigned index : shares.termsOf(op)) {
+    bool isBesideQuotient = shares.dividerOf(op) && !isMixed && shares.of(operands[index]) == BatchShare::Same;
+    isBesideQuotient ? same.push_back(index) : void(operands[index] = weigh(shares, operands[index]));
+  }
+  for (unsigned index : same)
+    operands[index] = timesWeight(operands[index]);
   mlir::Operation *own = builder.clone(*op);
   own->setOperands(operands);
   return own->getResult(0);
@@ -191,8 +218,11 @@ mlir::Value LossWeigher::weigh(const BatchShares &shares, mlir::Value value) {
     case BatchShare::Sum:
       return value;
     case BatchShare::Terms:
+    case BatchShare::Mixed:
       return weighTerms(shares, op);
     case BatchShare::Quotient:
+      if (isMixed)
+        return scaled(value, 1 / microBatches, "weighed");
       if (countsLabels(op))
         return weighCounted(op);
       return shares.termsOf(op).empty() ? weighQuotient(shares, op) : weighTerms(shares, op);
@@ -203,11 +233,15 @@ mlir::Value LossWeigher::weigh(const BatchShares &shares, mlir::Value value) {
   return weighed[value] = made();
 }
 
+std::string placeName(mlir::Operation *op) {
+  auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return name ? name.getName().str() : op->getName().stripDialect().str();
+}
+
 /// Of a loss that does not follow from those of micro-batches.
 WeighedLoss LossWeigher::byMaker(mlir::Operation *since) {
   mlir::Operation *maker = makerOf(loss);
-  auto name = llvm::dyn_cast<mlir::NameLoc>(since->getLoc());
-  std::string text = name ? name.getName().str() : since->getName().stripDialect().str();
+  std::string text = placeName(since);
   if (llvm::isa_and_nonnull<ReduceSumOp>(maker))
     return {loss, {}, {}, std::move(text)};
   mlir::Value part = constant(lossElement(), 1 / microBatches);
@@ -235,18 +269,21 @@ WeighedLoss LossWeigher::run() {
   auto reduction = isPlain ? maker->getAttrOfType<mlir::StringAttr>("reduction") : mlir::StringAttr();
   if (isPlain && reduction && reduction.getValue() == "mean" && !countsLabels(maker)) // needs no look at the model
     return {scaled(loss, 1 / microBatches, "weighed"), {}};
-  BatchShares shares(main);
-  if (shares.of(loss) == BatchShare::Unknown || shares.of(loss) == BatchShare::Rows)
+  BatchShares shares(main, trained);
+  BatchShare share = shares.of(loss);
+  if (share == BatchShare::Unknown || share == BatchShare::Rows)
     return byMaker(shares.unknownSince(loss) ? shares.unknownSince(loss) : maker);
+  isMixed = share == BatchShare::Mixed;
+  std::string since = isMixed ? placeName(shares.unknownSince(loss)) : "";
   mlir::Value own = weigh(shares, loss);
-  if (shares.of(loss) == BatchShare::Terms || shares.of(loss) == BatchShare::Quotient)
+  if (isMixed || share == BatchShare::Terms || share == BatchShare::Quotient)
     replaceLoss(own);
-  return {own, weight};
+  return {own, weight, {}, std::move(since), leastWeight};
 }
 
 WeighedLoss LossWeigher::runHeld() {
   mlir::Operation *maker = makerOf(loss);
-  BatchShares shares(main);
+  BatchShares shares(main, trained);
   BatchShare share = shares.of(loss);
   if (share == BatchShare::Sum)
     return {loss, {}};
@@ -265,12 +302,13 @@ WeighedLoss LossWeigher::runHeld() {
 
 } // namespace
 
-WeighedLoss weighLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches) {
-  return LossWeigher(main, loss, microBatches).run();
+WeighedLoss weighLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches,
+                      const llvm::StringSet<> &trained) {
+  return LossWeigher(main, loss, microBatches, trained).run();
 }
 
 WeighedLoss weighHeldLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches) {
-  return LossWeigher(main, loss, microBatches).runHeld();
+  return LossWeigher(main, loss, microBatches, /*trained=*/{}).runHeld();
 }
 
 } // namespace apc

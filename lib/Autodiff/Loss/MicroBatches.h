@@ -3,6 +3,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "llvm/ADT/StringSet.h"
+
+#include <optional>
 #include <string>
 
 namespace apc {
@@ -16,6 +19,7 @@ struct WeighedLoss {
   mlir::Value factor = {}; ///< what gradients of the micro-batch are multiplied by, where the model holds them
   /// The op from which on the loss of the step does not follow from those of micro-batches; "" where it does.
   std::string unknownSince = {};
+  std::optional<double> leastWeight = {}; ///< the sum of `weight` is no less in the divisor
 };
 
 /// Makes of `loss` the share of a micro-batch, by ops at the end of `main`. Ops that are linear lead back to those that
@@ -28,10 +32,16 @@ struct WeighedLoss {
 ///   micro-batches of 4 labels, of which 3 and 1 count, the losses are a/8 and b/8, a and b the sums over labels, and
 ///   the weights 3/8 and 1/8. The step has (a/8 + b/8) / (4/8), also where a micro-batch has no label that counts.
 /// - A quotient, such as the mean of a mask, has the share of its numerator as the loss, that of its denominator as the
-///   weight.
+///   weight. A maximum with a number in the denominator, as in sum / max(count, 1), is taken of the whole count.
+/// - Quotients that divide by the same number add up; a term without samples beside them is multiplied by the weight.
+/// - Beside quotients that divide by others, and beside sums and means over samples, each quotient is divided by the
+///   number of micro-batches, which is exact where all of them count alike; `unknownSince` names the op.
 /// - Any other (the root of a mean, a maximum) is divided by the number of micro-batches, or stays as it is where a sum
 ///   makes it; `unknownSince` names the op.
-WeighedLoss weighLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches);
+///
+/// `trained` are the names of trained parameters, on which no denominator may depend.
+WeighedLoss weighLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches,
+                      const llvm::StringSet<> &trained);
 
 /// The same for a loss whose gradients `main` has already: `factor` is what they are multiplied by, as the loss is.
 WeighedLoss weighHeldLoss(mlir::func::FuncOp main, mlir::Value loss, int64_t microBatches);

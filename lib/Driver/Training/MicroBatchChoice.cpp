@@ -16,6 +16,7 @@ namespace {
 struct Untried {
   bool isEnd = false;
   std::optional<double> leastSeconds; ///< of all of them; none where every point was tried
+  SearchEnd why = SearchEnd::Finished;
 };
 
 /// Goes through numbers of micro-batches, fewest first.
@@ -46,13 +47,14 @@ llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> 
   if (!trials.found())
     return Untried{trials.secondsLeft() <= 0, std::nullopt};
   if (trials.isStopped())
-    return Untried{true, 0};
+    return Untried{true, 0, SearchEnd::Interrupt};
   llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
   if (!least)
     return least.takeError();
   constexpr unsigned patience = 2;
   bool isBounded = *least >= trials.secondsToBeat() * (1 - request.gapTolerance);
-  return Untried{isBounded || worse >= patience || trials.secondsLeft() <= 0, *least};
+  const SearchEnd end = trials.end();
+  return Untried{isBounded || worse >= patience || end != SearchEnd::Finished, *least, end};
 }
 
 llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
@@ -73,7 +75,7 @@ Plan MicroBatchChoice::describe(const Untried &untried) const {
       boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
   plan.tried = trials.tried();
   if (untried.leastSeconds)
-    plan.notes.push_back(noteOnMoreMicroBatches(*untried.leastSeconds, trials.isStopped()));
+    plan.notes.push_back(noteOnMoreMicroBatches(*untried.leastSeconds, untried.why));
   return withTimeLimitOf(request, std::move(plan));
 }
 
@@ -95,10 +97,8 @@ llvm::Expected<Plan> MicroBatchChoice::run() {
   auto requests = microBatchRequests(request);
   if (!requests)
     return requests.takeError();
-  if (requests->size() == 1 && policiesOf(request).size() == 1)
-    trials.insist();
-  else
-    trials.keepTimeToFinish();
+  const bool isOne = requests->size() == 1 && policiesOf(request).size() == 1;
+  isOne ? trials.insist() : trials.keepTimeToFinish();
   llvm::Expected<Untried> untried = tryAll(*requests);
   if (untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
     trials.insist();

@@ -2,7 +2,6 @@
 #include "TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
-#include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
@@ -86,10 +85,12 @@ PlanRank rankOf(const Plan &plan) {
   return rank;
 }
 
-std::string noteOnMoreMicroBatches(double leastSeconds, bool isStopped) {
+std::string noteOnMoreMicroBatches(double leastSeconds, SearchEnd why) {
   if (leastSeconds > 0)
     return "more micro-batches take at least " + formatSeconds(leastSeconds) + ", whatever the memory";
-  llvm::StringRef end = isStopped ? "the search was stopped" : "the time was over";
+  if (why == SearchEnd::Finished)
+    return "more micro-batches were not tried, and no bound of their seconds is known";
+  llvm::StringRef end = why == SearchEnd::Interrupt ? "the search was stopped" : "the time was over";
   return (end + " before more micro-batches were tried or bounded").str();
 }
 

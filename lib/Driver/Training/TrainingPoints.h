@@ -4,6 +4,7 @@
 #include "apc/Plan/Plan.h"
 #include "apc/Plan/PlanRequest.h"
 #include "apc/Planning/PlanRank.h"
+#include "apc/Search/SearchEnd.h"
 
 #include "llvm/Support/Error.h"
 
@@ -35,8 +36,8 @@ Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes);
 
 PlanRank rankOf(const Plan &plan);
 
-/// "more micro-batches take at least 3.21 s, whatever the memory"; where nothing was proven (0), why.
-std::string noteOnMoreMicroBatches(double leastSeconds, bool isStopped);
+/// "more micro-batches take at least 3.21 s, whatever the memory"; where nothing was proven (0), \p why that is so.
+std::string noteOnMoreMicroBatches(double leastSeconds, SearchEnd why);
 
 /// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of all.
 Plan boundByAll(Plan best, double bound);

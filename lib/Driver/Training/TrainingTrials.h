@@ -53,6 +53,12 @@ public:
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
   /// None once the user has asked to stop.
   double secondsLeft() const { return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - watch.seconds(); }
+  /// Finished: there is time for more.
+  SearchEnd end() const {
+    if (isStopped())
+      return SearchEnd::Interrupt;
+    return secondsLeft() > 0 ? SearchEnd::Finished : SearchEnd::TimeLimit;
+  }
 
   /// A plan that fits.
   struct Fitting {

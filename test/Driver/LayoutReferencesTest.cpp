@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
+
 using namespace apc;
 using Catch::Contains;
 using Catch::EndsWith;
@@ -54,6 +56,7 @@ struct CostedTrial {
   bool fits = true;
   double secondsOfLayout = 0, secondsOfSearch = 0; ///< of work
   std::optional<Plan> searched;                    ///< what the search finds
+  bool isStopped = false;                          ///< while it searches
   llvm::Expected<Plan> run(const PlanRequest &request);
 
   /// A reading of the clock, and a time limit from there.
@@ -68,7 +71,9 @@ struct CostedTrial {
 };
 
 llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
-  const PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
+  PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
+  std::atomic<bool> stop = false;
+  control.stop = &stop;
   auto figures = [&](const PlanRequest &asked, const ParallelDegrees &, std::optional<double>,
                      const std::shared_ptr<WorkClock> &clock) -> llvm::Expected<LayoutFigures> {
     if (clock == control.clock) { // others are counted beside it
@@ -95,6 +100,7 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
   };
   auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
     hasSearched = true;
+    stop = isStopped;
     control.clock->spend(1e9 * secondsOfSearch);
     return searched ? llvm::Expected<Plan>(*searched) : noPlanError("nothing was found");
   };
@@ -189,6 +195,18 @@ TEST_CASE("Named layouts and the plan of the best have the time that is left, bu
   CHECK(trial.named.back().limit == 15);
   REQUIRE(trial.plan);
   CHECK(trial.plan->limit == left(*trial.plan, 30));
+}
+
+TEST_CASE("A layout in place of a search without a plan tells why it has none") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.timeLimitSeconds = 60;
+  CostedTrial trial;
+  auto note = [&] { return valueOf(trial.run(request)).notes.at(0); };
+  CHECK(note() == "the search found nothing that fits: nothing was found");
+  trial.secondsOfSearch = 60;
+  CHECK_THAT(note(), Catch::StartsWith("the time limit of 60 s was over before the search found a plan that fits"));
+  trial.isStopped = true;
+  CHECK(note() == "the search was stopped before it found a plan that fits");
 }
 
 TEST_CASE("Where nothing fits, layouts of other workers have the time that is left, or a tenth of all of it") {

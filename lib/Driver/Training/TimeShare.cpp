@@ -6,14 +6,14 @@
 
 namespace apc {
 
-static std::string textOf(double seconds) {
+std::string timeLimitText(double seconds) {
   std::string text;
   llvm::raw_string_ostream(text) << "the time limit of " << llvm::format("%g", seconds) << " s";
   return text;
 }
 
 Plan withTimeLimitOf(const PlanRequest &request, Plan plan) {
-  const std::string own = textOf(plan.request.timeLimitSeconds), whole = textOf(request.timeLimitSeconds);
+  const std::string own = timeLimitText(plan.request.timeLimitSeconds), whole = timeLimitText(request.timeLimitSeconds);
   const llvm::StringRef share = "its share of ";
   plan.request.timeLimitSeconds = request.timeLimitSeconds;
   if (own == whole)

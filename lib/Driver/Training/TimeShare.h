@@ -5,6 +5,9 @@
 
 namespace apc {
 
+/// "the time limit of 60 s"
+std::string timeLimitText(double seconds);
+
 /// \p plan, made within its own request's limit, as a plan of \p request: the limit becomes that of \p request, and
 /// notes name it in place of the share that nobody set.
 ///

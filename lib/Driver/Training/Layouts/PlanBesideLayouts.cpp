@@ -1,63 +1,15 @@
 // The plan that a search found, or the layout that is better.
 #include "../TimeShare.h"
-#include "../TrainingPoints.h"
 #include "AllowedLayouts.h"
-#include "LayoutReferences.h"
+#include "LayoutInPlace.h"
 
-#include "apc/Search/SearchEnd.h"
 #include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
 namespace apc {
-
-/// The layout in place of the plan of the search, which is slower.
-static Plan inPlaceOf(const Plan &searched, Plan layout) {
-  layout.references = searched.references;
-  const std::vector<TriedPoint> before = triedOf(searched);
-  std::vector<TriedPoint> tried = withTried(before, triedPointOf(layout));
-  layout.numTried = std::max<int64_t>(searched.numTried, before.size()) + (tried.size() > before.size() ? 1 : 0);
-  layout.tried = bestTried(std::move(tried));
-  if (llvm::is_contained(searched.notes, stoppedNote()))
-    layout.notes.push_back(stoppedNote());
-  llvm::append_range(layout.notes, notesOnSearchTime(searched));
-  layout.lowerBoundSeconds = std::min(searched.lowerBoundSeconds, layout.stepSeconds);
-  layout.gap = 1 - layout.lowerBoundSeconds / layout.stepSeconds;
-  layout.notes.push_back("the search found nothing as fast: its plan takes " + formatSeconds(searched.stepSeconds));
-  return layout;
-}
-
-/// The fastest layout that fits, though the request did not allow it.
-static std::string hintAt(const LayoutReferences &layouts) {
-  const Reference *fastest = nullptr;
-  for (const Reference &own : layouts.references)
-    if (own.feasible && (!fastest || *own.stepSeconds < *fastest->stepSeconds))
-      fastest = &own;
-  if (!fastest)
-    return "";
-  std::string reason = !fastest->reason.empty()   ? fastest->reason
-                       : !layouts.refusal.empty() ? layouts.refusal
-                                                  : "its plan was not found";
-  return llvm::formatv("\n{0} fits, with {1} on each device, but {2}", fastest->name,
-                       formatBytes(static_cast<double>(*fastest->memoryBytes)), reason);
-}
-
-/// The layout where nothing else fits; any other error stays.
-static llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layouts) {
-  bool isTooMuchHeld = error.isA<TooMuchHeld>();
-  auto [fault, message] = takeMessage(std::move(error));
-  if (fault != Fault::NoPlan)
-    return llvm::make_error<PlannerError>(fault, message);
-  if (layouts.best) {
-    layouts.best->notes.push_back("the search found nothing that fits");
-    return std::move(*layouts.best);
-  }
-  message += hintAt(layouts);
-  return isTooMuchHeld ? llvm::make_error<TooMuchHeld>(fault, message) : llvm::make_error<PlannerError>(fault, message);
-}
 
 /// Nothing fits; any other error is one of the request, which no layout mends.
 static bool isNoPlan(llvm::Expected<Plan> &found) {
@@ -72,12 +24,12 @@ static bool isNoPlan(llvm::Expected<Plan> &found) {
   return isSo;
 }
 
-static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts,
-                                        const PlanRequest &request) {
+static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts, const PlanRequest &request,
+                                        SearchEnd end) {
   if (layouts.best)
     layouts.best = withTimeLimitOf(request, std::move(*layouts.best));
   if (!plan)
-    plan = inPlaceOf(plan.takeError(), layouts);
+    plan = inPlaceOf(plan.takeError(), layouts, request, end);
   else if (Plan own = withTimeLimitOf(request, std::move(*plan));
            layouts.best && layouts.best->stepSeconds < own.stepSeconds * (1 - request.gapTolerance))
     plan = inPlaceOf(own, std::move(*layouts.best));
@@ -105,12 +57,17 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
   own.timeLimitSeconds = secondsOfSearch(request, begun);
+  const Stopwatch searching(*control.clock);
   llvm::Expected<Plan> found = search(own, *layouts);
+  SearchOptions ofSearch;
+  ofSearch.timeLimitSeconds = own.timeLimitSeconds;
+  ofSearch.stop = control.stop;
+  const SearchEnd end = endWithout(ofSearch, searching.seconds());
   if (isNoPlan(found) && !layouts->best && request.pipeline.count)
     layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control, begun);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();
-  llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request);
+  llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request, end);
   if (plan)
     plan->timing.totalSeconds = wall.seconds();
   return plan;

@@ -5,7 +5,7 @@
 #include "SameStrategies.h"
 #include "Workers/WorkerMemory.h"
 
-#include "../Meshes/Meshes.h"
+#include "../Meshes/OtherSearches.h"
 
 #include "apc/Support/Units.h"
 
@@ -49,6 +49,15 @@ std::vector<unsigned> kindsOf(const CutStep &step, const WorkerPools &workers) {
     kinds.push_back(kind);
   }
   return kinds;
+}
+
+/// The best on any mesh, with collectives beside ops or in turn.
+llvm::Expected<MeshChoice> searchAll(const PlanningTask &task) {
+  llvm::Expected<MeshChoice> choice = chooseMesh(task);
+  if (choice)
+    if (llvm::Error error = searchInTurn(task, *choice))
+      return std::move(error);
+  return choice;
 }
 
 } // namespace
@@ -240,7 +249,7 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
     return llvm::Error::success();
   }
   bool isNarrow = followed && meshes == MeshesToSearch::OfPattern;
-  llvm::Expected<MeshChoice> choice = isNarrow ? chooseOn(*own.task, followed->candidate->mesh) : chooseMesh(*own.task);
+  llvm::Expected<MeshChoice> choice = isNarrow ? chooseOn(*own.task, followed->candidate->mesh) : searchAll(*own.task);
   if (!choice)
     return choice.takeError();
   if (choice->reason.empty())
@@ -339,7 +348,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
 
 llvm::Error StageAnswers::prove(const StageAnswer &first, StageAnswer &own) const {
   own.task->knownSeconds = first.candidate->seconds();
-  llvm::Expected<MeshChoice> choice = chooseMesh(*own.task);
+  llvm::Expected<MeshChoice> choice = searchAll(*own.task);
   if (!choice)
     return choice.takeError();
   bool isBetter = choice->best && choice->best->seconds() < first.candidate->seconds();

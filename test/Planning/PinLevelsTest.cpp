@@ -4,6 +4,7 @@
 
 #include "apc/Planning/Planning.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace apc;
@@ -27,4 +28,28 @@ TEST_CASE("pins name levels as the axes of plans do") {
   REQUIRE(choice.op == "first");
   CHECK_THAT(choice.strategy.str(), Contains("n:") && Contains("the-device"));
   CHECK_THAT(llvm::join(plan.notes, "\n"), Contains("does not cut n over 'the-node'"));
+}
+
+TEST_CASE("a pin on a level holds where one device is faster") {
+  GraphMaker maker;
+  ValueId first = maker.matmul("first", maker.source("x", {16, 16}, ValueRole::Input),
+                               maker.source("v", {16, 16}, ValueRole::Parameter));
+  maker.sink(maker.matmul("second", first, maker.source("w", {16, 16}, ValueRole::Parameter)));
+  for (auto [pin, devices, strategy] :
+       {std::tuple("first: n=device", 8, "n:(device.a device.b)"),
+        std::tuple("first: n=device, ...", 8, "n:(device.a device.b)"), std::tuple("first: n=node", 16, "n:node"),
+        std::tuple("first: m=(node device)", 16, "m:(node device)")}) {
+    INFO(pin);
+    PlanRequest request;
+    request.mode = StepMode::Infer;
+    request.devices = devices;
+    request.pins = {valueOf(parsePin(pin, "--pin"))};
+    const Plan plan = valueOf(planGraph(maker.graph, request, valueOf(readTarget(request)), {}, {}));
+    const PlanChoice &choice = plan.stages.front().choices.front();
+    REQUIRE(choice.op == "first");
+    CHECK_THAT(choice.strategy.str(), Contains(strategy));
+    auto single = llvm::find_if(plan.references, [](const Reference &own) { return own.name == "single device"; });
+    REQUIRE(single != plan.references.end());
+    CHECK_THAT(single->reason, Contains("is not as pinned"));
+  }
 }

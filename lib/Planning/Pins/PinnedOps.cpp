@@ -188,6 +188,15 @@ llvm::Error PinnedOps::checkLevels(const Pin &pin) const {
   return llvm::Error::success();
 }
 
+/// The pin with a number for each level, that of the cluster: `n=device` is `n=8@device` on any mesh, also on one with
+/// fewer devices.
+static PinnedFactor withWays(PinnedFactor factor, llvm::ArrayRef<std::string> levels, llvm::ArrayRef<int64_t> sizes) {
+  for (PinnedAxes &axes : factor.axes)
+    if (axes.ways == 0)
+      axes.ways = sizes[llvm::find(levels, axes.level) - levels.begin()];
+  return factor;
+}
+
 bool PinnedOps::allows(OpId op, const Strategy &strategy, const Mesh &mesh) const {
   if (!isPinned(op))
     return true;
@@ -195,7 +204,7 @@ bool PinnedOps::allows(OpId op, const Strategy &strategy, const Mesh &mesh) cons
     const Pin &pin = pins[index];
     for (auto [axes, name] : llvm::zip_equal(strategy.axes, factorNames[op.index()])) {
       const PinnedFactor *pinned = pin.find(name);
-      if (pinned ? !pinned->isMetBy(axes, mesh, levels) : !pin.open && !axes.empty())
+      if (pinned ? !withWays(*pinned, levels, levelSizes).isMetBy(axes, mesh, levels) : !pin.open && !axes.empty())
         return false;
     }
     return pin.open || llvm::all_of(strategy.partialInputs, [](const AxisList &axes) { return axes.empty(); });

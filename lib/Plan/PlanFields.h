@@ -359,8 +359,9 @@ void fields(Visitor &visit, Plan &plan) {
   visit("gap", plan.gap, within(0, 1, "Share of the time that the bound leaves open"));
   visit.optional("samples_per_second", plan.samplesPerSecond,
                  from(0, "The batch of the inputs by the step; null where no input has a batch"));
-  visit.optional("share_of_peak", plan.shareOfPeak,
-                 from(0, "FLOPs of the model's contractions, of those that the devices could do at peak"));
+  visit.optional(
+      "share_of_peak", plan.shareOfPeak,
+      from(0, "FLOPs of the model's contractions, of those that all devices of the request could do at peak"));
   visit.optional("peak_formats", plan.peakFormats,
                  notEmpty("Number formats of that peak, that of most FLOPs first: bf16"));
   visit("flops_per_device", plan.flopsPerDevice, from(0, "Of the device with the most, per step"));

@@ -21,12 +21,6 @@ llvm::Error checkRate(llvm::StringRef field, std::optional<double> stated, std::
   return truth ? expectClose(field, *stated, *truth, source) : expectSame(field, stated, truth, source);
 }
 
-/// The devices of the whole step: of those offered, as many as its ranks.
-const Pool &poolOfStep(const PlanningTarget &target, const Plan &plan) {
-  auto found = llvm::find_if(target.fewer, [&](const Pool &pool) { return pool.numDevices() == plan.numRanks(); });
-  return found == target.fewer.end() || plan.pipeline ? target.cluster.pool : *found;
-}
-
 } // namespace
 
 llvm::Error checkOrigin(const Plan &plan) {
@@ -62,15 +56,16 @@ llvm::Error checkTraining(const OpGraph &graph, const Plan &plan) {
 
 llvm::Error checkRates(const OpGraph &graph, const Plan &plan) {
   Plan known;
+  known.request = plan.request;
   known.stepSeconds = plan.stepSeconds;
   llvm::Expected<PlanningTarget> target = readTarget(plan.request);
   FirstError check;
   if (!target) { // the batch and the step are known all the same
     llvm::consumeError(target.takeError());
-    known = withRates(std::move(known), graph, llvm::cantFail(loadCluster("cpu-local")).pool);
+    known = withRates(std::move(known), graph, llvm::cantFail(loadCluster("cpu-local")).pool.device);
     return checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond);
   }
-  known = withRates(std::move(known), graph, poolOfStep(*target, plan));
+  known = withRates(std::move(known), graph, target->cluster.pool.device);
   check(checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond));
   check(checkRate("share_of_peak", plan.shareOfPeak, known.shareOfPeak));
   if (!plan.peakFormats.empty())

@@ -219,11 +219,11 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
               .str()};
 }
 
-/// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all of them at
-/// their peak, of those of the step. Contractions that recompute do no work of the model ("model FLOPs utilization",
-/// Chowdhery et al., "PaLM", 2022, appendix B).
-void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
-  DeviceRates rates(pool.device);
+/// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all devices of the
+/// request, those that the plan leaves idle too, at their peak, of those of the step. Contractions that recompute do no
+/// work of the model ("model FLOPs utilization", Chowdhery et al., "PaLM", 2022, appendix B).
+void setShareOfPeak(Plan &plan, const OpGraph &graph, const Device &device) {
+  DeviceRates rates(device);
   double seconds = 0;
   std::map<NumberFormat, double> flops;
   const std::vector<std::optional<ValueId>> originals = originalsOf(graph);
@@ -239,7 +239,7 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     seconds += own / rate;
     flops[rates.matrixFormat(op.format)] += own;
   }
-  plan.shareOfPeak = seconds / static_cast<double>(pool.numDevices()) / plan.stepSeconds;
+  plan.shareOfPeak = seconds / static_cast<double>(plan.request.devices) / plan.stepSeconds;
   std::vector<std::pair<NumberFormat, double>> formats(flops.begin(), flops.end());
   llvm::stable_sort(formats, [](const auto &a, const auto &b) { return a.second > b.second; });
   for (const auto &[format, amount] : formats)
@@ -264,12 +264,12 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
                       graph.copies};
 }
 
-Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
+Plan withRates(Plan plan, const OpGraph &graph, const Device &device) {
   if (plan.stepSeconds <= 0)
     return plan;
   if (std::optional<int64_t> batch = knownBatch(graph))
     plan.samplesPerSecond = static_cast<double>(*batch * graph.microBatches()) / plan.stepSeconds;
-  setShareOfPeak(plan, graph, pool);
+  setShareOfPeak(plan, graph, device);
   return plan;
 }
 
@@ -350,7 +350,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;
   plan.stages.push_back(std::move(reasoned.stage));
-  return withRates(withTotals(std::move(plan)), task.graph, task.pool);
+  return withRates(withTotals(std::move(plan)), task.graph, task.pool.device);
 }
 
 } // namespace apc

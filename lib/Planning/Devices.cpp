@@ -1,6 +1,7 @@
 // Device counts that divide badly: a plan that leaves some devices out may be faster.
 #include "Decide.h"
 #include "Meshes/Meshes.h"
+#include "NameAxes.h"
 
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -54,19 +55,22 @@ void widenByUntried(const PlanningTask &task, llvm::ArrayRef<UntriedDevices> unt
             .str());
 }
 
-std::string leftOutNote(int64_t used, int64_t devices, std::optional<double> secondsOnAll) {
-  std::string otherwise = secondsOnAll ? "a step would take " + formatSeconds(*secondsOnAll) : "nothing fits";
-  return llvm::formatv("planned on {0} of the {1} devices; on all {1} {2}", used, devices, otherwise).str();
+std::string leftOutNote(const DevicesDecision &chosen, int64_t devices, std::optional<double> secondsOnAll) {
+  const Decision &decision = chosen.decision;
+  std::string otherwise = "nothing fits";
+  if (secondsOnAll)
+    otherwise = areEqualSeconds(*secondsOnAll, decision.seconds())
+                    ? "a step would take as long, with more memory or collectives"
+                    : "a step would take " + formatSeconds(*secondsOnAll);
+  return llvm::formatv("planned on {0} of the {1} devices; on all {1} {2}",
+                       devicesUsed(chosen.task.graph, decision.candidate), devices, otherwise)
+      .str();
 }
 
-/// The devices of a rank are all that the attempt had.
-PlanRank rankOfAttempt(const DevicesDecision &attempt) {
-  PlanRank rank = rankOf(attempt.task, attempt.decision.candidate);
-  rank.devices = attempt.task.pool.numDevices();
-  return rank;
-}
+PlanRank rankOfAttempt(const DevicesDecision &attempt) { return rankOf(attempt.task, attempt.decision.candidate); }
 
-/// The best of `attempts`, with notes on the others; \p devices: all that there are.
+/// The best of `attempts`, with notes on the others; \p devices: all that there are. Of equal ones it is the first, on
+/// all devices: the plan of one device is the same on any.
 DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devices) {
   std::vector<PlanRank> ranks;
   llvm::transform(attempts, std::back_inserter(ranks), rankOfAttempt);
@@ -84,8 +88,11 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
     widenBound(other.decision.lowerBoundSeconds, other.decision.unlimitedBoundSeconds, decision);
     decision.problemSeconds += other.decision.problemSeconds;
     decision.searchSeconds += other.decision.searchSeconds;
-    if (areEqualSeconds(ranks[index].seconds, ranks[best].seconds))
+    if (areEqualSeconds(ranks[index].seconds, ranks[best].seconds)) {
+      if (ranks[index].bytes == ranks[best].bytes) // the same plan on other devices
+        continue;
       longer = "longer or more memory";
+    }
     fewer += llvm::formatv("{0}{1} on {2}", fewer.empty() ? "" : ", ", formatSeconds(other.decision.seconds()),
                            other.task.pool.numDevices())
                  .str();
@@ -93,7 +100,7 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
   if (chosen.usesAll && !fewer.empty())
     decision.notes.push_back("on fewer devices a step would take " + longer + ": " + fewer);
   if (!chosen.usesAll)
-    decision.notes.push_back(leftOutNote(chosen.task.pool.numDevices(), devices, secondsOnAll));
+    decision.notes.push_back(leftOutNote(chosen, devices, secondsOnAll));
   return std::move(chosen);
 }
 

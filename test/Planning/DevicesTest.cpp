@@ -3,6 +3,8 @@
 #include "../ValueOf.h"
 #include "GraphMaker.h"
 
+#include "apc/Planning/CheckStatements.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace apc;
@@ -45,7 +47,42 @@ llvm::Expected<SearchResult> searchOnce(const Problem &problem, const SearchOpti
   return searchDp(problem, options);
 }
 
+Plan planOn(const OpGraph &graph, int64_t devices) {
+  PlanRequest request = onThirteen();
+  request.devices = devices;
+  return valueOf(planGraph(graph, request, valueOf(readTarget(request)), {}, {}));
+}
+
+/// Seconds that the contractions of a model take on one device at its peak, as a plan states them.
+double secondsAtPeak(const Plan &plan) {
+  return plan.shareOfPeak.value() * plan.stepSeconds * static_cast<double>(plan.request.devices);
+}
+
 } // namespace
+
+TEST_CASE("a plan of one device leaves no devices out") {
+  GraphMaker maker;
+  ValueId small = maker.matmul("small", maker.source("x", {1, 16}, ValueRole::Input),
+                               maker.source("v", {16, 16}, ValueRole::Parameter));
+  maker.sink(maker.alongRows("rows", small)); // cut, the product would have to be exchanged
+  for (int64_t devices : {3, 7}) {
+    INFO(devices);
+    const Plan plan = planOn(maker.graph, devices);
+    CHECK(plan.devicesUsed == 1);
+    CHECK_THAT(llvm::join(plan.notes, "\n"), !Catch::Contains("planned on") && !Catch::Contains("fewer devices"));
+    CHECK(secondsAtPeak(plan) == Approx(secondsAtPeak(planOn(maker.graph, 1))));
+    CHECK(llvm::toString(checkStatements(maker.graph, plan)).empty());
+  }
+}
+
+TEST_CASE("the share of peak is of all devices, also of those that a plan leaves out") {
+  const OpGraph graph = oneRow();
+  const Plan plan = planOn(graph, 13);
+  REQUIRE(plan.devicesUsed == 10);
+  CHECK_THAT(llvm::join(plan.notes, "\n"), Catch::Contains("planned on 10 of the 13 devices; on all 13 a step"));
+  CHECK(secondsAtPeak(plan) == Approx(secondsAtPeak(planOn(graph, 1))));
+  CHECK(llvm::toString(checkStatements(graph, plan)).empty());
+}
 
 TEST_CASE("the bound counts devices that there was no time to try") {
   const OpGraph graph = oneRow();

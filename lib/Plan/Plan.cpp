@@ -1,5 +1,5 @@
 // Meshes of stages, and the figures of a plan taken together from its stages.
-#include "apc/Plan/Plan.h"
+#include "apc/Plan/FullestWorker.h"
 
 #include "apc/Cluster/LevelWord.h"
 #include "apc/Support/Error.h"
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 namespace apc {
 
@@ -83,42 +82,28 @@ std::string Plan::pipelineText() const {
 
 llvm::StringRef planStatusName(PlanStatus status) { return status == PlanStatus::Optimal ? "optimal" : "feasible"; }
 
-namespace {
-
-/// The figures of the stages that one group of ranks holds.
-struct WorkerTotals {
-  MemoryTable memory;
-  int64_t lossBytes = 0;
-  double flopsPerDevice = 0;
-};
-
-} // namespace
-
 Plan withTotals(Plan plan) {
   plan.computeSeconds = plan.communicationSeconds = plan.exposedCommunicationSeconds = plan.hostSeconds = 0;
   plan.flopsPerDevice = 0;
-  plan.memory = {};
   plan.lossBytes = 0;
   plan.communicationBytes.clear();
-  std::map<int64_t, WorkerTotals> workers; // by first rank
+  std::map<int64_t, double> flopsOfWorkers; // by first rank
   for (const StagePlan &stage : plan.stages) {
     plan.computeSeconds += stage.computeSeconds;
     plan.communicationSeconds += stage.communicationSeconds;
     plan.exposedCommunicationSeconds += stage.exposedCommunicationSeconds;
     plan.hostSeconds += stage.hostSeconds;
-    WorkerTotals &worker = workers[stage.firstRank];
-    worker.memory += stage.memoryOfWorker();
-    worker.lossBytes += stage.lossBytes;
-    worker.flopsPerDevice += stage.flopsPerDevice;
+    flopsOfWorkers[stage.firstRank] += stage.flopsPerDevice;
     for (const auto &[collective, bytes] : stage.communicationBytes)
       plan.communicationBytes[collective] += bytes;
   }
-  for (const auto &[rank, worker] : workers) {
-    plan.flopsPerDevice = std::max(plan.flopsPerDevice, worker.flopsPerDevice);
-    if (worker.memory.total() > plan.memory.total())
-      std::tie(plan.memory, plan.lossBytes) = std::tie(worker.memory, worker.lossBytes);
-  }
-  auto count = static_cast<double>(std::max<size_t>(1, workers.size()));
+  for (const auto &[rank, flops] : flopsOfWorkers)
+    plan.flopsPerDevice = std::max(plan.flopsPerDevice, flops);
+  const WorkerStages fullest = fullestWorker(plan);
+  plan.memory = fullest.memory(plan);
+  for (size_t stage : fullest.stages)
+    plan.lossBytes += plan.stages[stage].lossBytes;
+  auto count = static_cast<double>(std::max<size_t>(1, flopsOfWorkers.size()));
   for (double *seconds :
        {&plan.computeSeconds, &plan.communicationSeconds, &plan.exposedCommunicationSeconds, &plan.hostSeconds})
     *seconds /= count;

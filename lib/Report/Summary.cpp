@@ -5,6 +5,7 @@
 #include "FactorWords.h"
 #include "NextBest.h"
 #include "OpsTable.h"
+#include "PeakText.h"
 #include "PipelineText.h"
 #include "Rates.h"
 #include "StorageText.h"
@@ -147,46 +148,6 @@ std::string limitText(const Plan &plan) {
   double all = static_cast<double>(*plan.deviceMemoryBytes);
   return llvm::formatv("{0:f0} % of {1}", 100 * static_cast<double>(plan.memoryLimitBytes) / all, formatBytes(all))
       .str();
-}
-
-/// The fullest stage.
-const StagePlan &fullestStage(const Plan &plan) {
-  return *llvm::find_if(plan.stages, [&](const StagePlan &stage) {
-    return &stage == &plan.stages.back() || stage.memory.total() == plan.memory.total();
-  });
-}
-
-/// The op of the fullest stage.
-std::string peakText(const Plan &plan) {
-  const StagePlan &stage = fullestStage(plan);
-  return stage.fullestOp.empty() ? "" : "largest at " + stage.fullestOp;
-}
-
-/// The values that the memory is made of where it is largest.
-void printPeak(const Plan &plan, llvm::raw_ostream &os) {
-  constexpr size_t rows = 5;
-  const StagePlan &stage = fullestStage(plan);
-  if (stage.peakValues.empty())
-    return;
-  TextTable table;
-  table.addColumn("values where memory is largest");
-  table.addColumn("count", TextTable::Align::Right);
-  table.addColumn("counted as");
-  table.addColumn("bytes", TextTable::Align::Right);
-  double rest =
-      static_cast<double>(stage.memory.total() - stage.memory[MemoryCategory::Workspace] -
-                          stage.memory[MemoryCategory::Communication] - stage.memory[MemoryCategory::Runtime]);
-  for (const PlanPeakValues &values : llvm::ArrayRef(stage.peakValues).take_front(rows)) {
-    auto bytes = static_cast<double>(values.bytes);
-    rest -= bytes;
-    table.addRow({values.pattern, std::to_string(values.count),
-                  memoryCategoryName(values.category).str() + (values.areCopies ? ", moved copies" : ""),
-                  formatBytes(bytes)});
-  }
-  if (rest > 0)
-    table.addRow({"others", "", "", formatBytes(rest)});
-  table.print(os);
-  os << "\n";
 }
 
 void printMemory(const Plan &plan, llvm::raw_ostream &os) {

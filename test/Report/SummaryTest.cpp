@@ -5,7 +5,11 @@
 
 #include "apc/Report/Summary.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <catch2/catch.hpp>
+
+#include <array>
 
 using namespace apc;
 
@@ -74,6 +78,26 @@ TEST_CASE("the summary says what the memory is made of where it is largest, and 
   inference.stages[0].peakValues.resize(1);
   CHECK_THAT(summaryOf(inference),
              !Catch::Contains("logits") && Catch::Contains("others") && Catch::Contains("1.00 KiB\n\n"));
+}
+
+TEST_CASE("of workers with several stages the summary names the fullest and sums their memory") {
+  Plan plan = samplePlan();
+  plan.pipeline = PlanPipeline{"interleaved", 2, 2, {"b", "c", "d"}, {}};
+  plan.stages.resize(4, plan.stages.front());
+  constexpr int64_t unit = 1 << 20;
+  for (auto [index, bytes] : llvm::enumerate(std::array<int64_t, 4>{1, 5, 2, 6})) { // worker 0: 3, worker 1: 11
+    StagePlan &stage = plan.stages[index];
+    stage.firstRank = static_cast<int64_t>(index % 2) * 8;
+    stage.memory[MemoryCategory::Activations] = 9 * unit;
+    stage.memoryTogether = MemoryTable();
+    (*stage.memoryTogether)[MemoryCategory::Activations] = bytes * unit;
+    stage.peakValues = {{"h." + std::to_string(index) + "/y", 1, MemoryCategory::Activations, false, bytes * unit / 2}};
+  }
+  const std::string text = summaryOf(withTotals(std::move(plan)));
+  CHECK_THAT(text, Catch::Contains("total                 11.0 MiB  largest on worker 1, stages 1 and 3\n"));
+  CHECK_THAT(text, Catch::Contains("values of its stages at their largest  count  counted as      bytes\n"));
+  CHECK_THAT(text, Catch::Contains("h.*/y                                      2  activations  5.50 MiB\n"
+                                   "others                                                     5.50 MiB\n"));
 }
 
 TEST_CASE("the summary says what each kind of parallelism saves, and what it costs") {

@@ -249,6 +249,19 @@ void printParallelism(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// Layouts behind other references, ordered by their degrees, dp=2 before dp=16: the order in which they were costed
+/// depends on how many were costed side by side.
+std::vector<Reference> orderedReferences(const Plan &plan) {
+  std::vector<Reference> references = plan.references;
+  auto isLayout = [](const Reference &own) { return llvm::StringRef(own.name).starts_with("layout "); };
+  llvm::stable_sort(references, [&](const Reference &a, const Reference &b) {
+    if (isLayout(a) && isLayout(b))
+      return llvm::StringRef(a.name).compare_numeric(b.name) < 0;
+    return !isLayout(a) && isLayout(b);
+  });
+  return references;
+}
+
 void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.references.empty())
     return;
@@ -258,7 +271,7 @@ void printReferences(const Plan &plan, llvm::raw_ostream &os) {
   table.addColumn("slower", TextTable::Align::Right);
   table.addColumn("memory", TextTable::Align::Right);
   table.addColumn("reason");
-  for (const Reference &reference : plan.references) {
+  for (const Reference &reference : orderedReferences(plan)) {
     std::string slower = "-";
     if (reference.stepSeconds && plan.stepSeconds > 0)
       slower = llvm::formatv("{0:f2} x", *reference.stepSeconds / plan.stepSeconds).str();

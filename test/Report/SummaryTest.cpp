@@ -100,6 +100,22 @@ TEST_CASE("of workers with several stages the summary names the fullest and sums
                                    "others                                                     5.50 MiB\n"));
 }
 
+TEST_CASE("layouts among the references are ordered by their degrees") {
+  Plan plan = samplePlan();
+  plan.references.clear();
+  for (const char *name : {"layout dp=16,tp=1", "single device", "layout dp=4,tp=4", "layout dp=2,tp=8,zero=1",
+                           "data parallel", "layout dp=2,tp=8"})
+    plan.references.push_back({name, 0.05, int64_t(1) << 22, true, ""});
+  std::string text = summaryOf(plan);
+  size_t last = 0;
+  for (const char *name : {"\nsingle device ", "\ndata parallel ", "\nlayout dp=2,tp=8 ", "\nlayout dp=2,tp=8,zero=1 ",
+                           "\nlayout dp=4,tp=4 ", "\nlayout dp=16,tp=1 "}) {
+    size_t place = text.find(name, last);
+    CHECK(place != std::string::npos);
+    last = place == std::string::npos ? last : place;
+  }
+}
+
 TEST_CASE("the summary says what each kind of parallelism saves, and what it costs") {
   // The sample takes 10 ms and 1,049,600 bytes.
   CHECK_THAT(summaryOf(samplePlan()),

@@ -54,7 +54,7 @@ bool GradientBuilder::refuse(const llvm::Twine &reason) {
 bool differentiate(GradientBuilder &gradient) {
   mlir::Operation *op = gradient.getForward();
   DiagnosticCapture diagnostics(gradient.getContext());
-  // What a recogniser or a change of sizes made was not checked before.
+  // An op that a recogniser or a change of sizes made was not checked before.
   if (mlir::failed(verifyOperator(op)))
     return gradient.refuse(diagnostics.takeFirstError());
   return llvm::cast<OperatorInterface>(op).differentiate(gradient) && gradient.getRefusal().empty();

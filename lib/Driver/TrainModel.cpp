@@ -1,6 +1,7 @@
 // The training step that a request asks for, and facts about it.
 #include "apc/Driver/TrainModel.h"
 
+#include "apc/Autodiff/DecomposeBatchNormalization.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/MainFunction.h"
@@ -10,10 +11,32 @@
 
 namespace apc {
 
+static bool hasNarrowWeights(mlir::func::FuncOp main) {
+  return llvm::any_of(main.getOps<ParameterOp>(), [](ParameterOp parameter) {
+    mlir::Type element = mlir::getElementTypeOrSelf(parameter.getOutput());
+    return llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  });
+}
+
+/// Settings of something that the model does not have are refused, so that none is given in vain.
+static llvm::Error checkSettings(mlir::func::FuncOp main, const PlanRequest &request) {
+  if (request.fp32Gradients && request.precision == PrecisionChoice::Fp32 && !hasNarrowWeights(main))
+    return inputError(
+        "--fp32-gradients belongs to weights in 16 bits, as those of --precision bf16 and fp16; the model "
+        "has none");
+  if (request.batchNorm == BatchNormMode::Frozen && !takesBatchStatistics(main))
+    return inputError("--batch-norm frozen belongs to models with batch normalisation; this one has none");
+  if (request.backward == BackwardMode::Derived && !findHeldBackward(main, request.loss))
+    return inputError("--backward derived belongs to models that hold a backward pass; this one holds none");
+  return llvm::Error::success();
+}
+
 llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request) {
   llvm::Expected<TrainingOptions> options = trainingOptionsOf(request);
   if (!options)
     return options.takeError();
+  if (llvm::Error error = checkSettings(mainOf(model), request))
+    return inModelOf(request, std::move(error));
   llvm::Expected<TrainingStep> step = buildTrainingStep(model, *options);
   if (!step)
     return inModelOf(request, step.takeError());

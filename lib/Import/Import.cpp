@@ -22,8 +22,11 @@ using namespace onnx;
 
 namespace {
 
-/// The opset of a file of IR 3 or newer that imports none: its operators are read in their newest form.
-constexpr int64_t newestOpset = 23;
+/// The newest of ONNX's operator sets whose operators are known, of ONNX 1.22: files of IR 3 or newer that import none,
+/// or a later one, are read as of it.
+constexpr int64_t newestOpset = 27;
+/// The newest form of files that OnnxModel.proto describes.
+constexpr int64_t newestIr = 13;
 
 class ModelImporter {
 public:
@@ -70,6 +73,14 @@ private:
       state.report.notes.push_back(
           llvm::formatv("the model imports no opset; operators are read as of opset {0}", version));
     }
+    if (opsets[""] > newestOpset)
+      state.report.notes.push_back(llvm::formatv(
+          "the model imports opset {0}; later ones than {1} are not known, and operators are read as of {1}",
+          opsets[""], newestOpset));
+    if (model.ir_version() > newestIr)
+      state.report.notes.push_back(
+          llvm::formatv("the file is of IR version {0}; what later ones than {1} add is left out of account",
+                        model.ir_version(), newestIr));
     llvm::StringSet<> assumed;
     for (const NodeProto &node : graph.node())
       if (opsets.try_emplace(normalDomain(node.domain()), 1).second)

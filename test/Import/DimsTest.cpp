@@ -57,6 +57,15 @@ TEST_CASE("positions win over names, and bind inputs without a shape") {
   CHECK_THAT(importText(serialize(shapeless), dims({{"x.0", 2}, {"x.1", 3}}))->text(), Contains("tensor<2x3xf32>"));
 }
 
+TEST_CASE("a dim that the file fixes takes its own number alone") {
+  auto import = [](int64_t size) {
+    return importError(serialize(relu(input("x", {"6", "2"}))), dims({{"x.0", size}}));
+  };
+  CHECK_THAT(import(4), Contains("--dim x.0=4: dim 0 of 'x' is fixed to 6 in the file"));
+  CHECK_THAT(importText(serialize(relu(input("x", {"6", "2"}))), dims({{"x.0", 6}}))->text(),
+             Contains("tensor<6x2xf32>"));
+}
+
 TEST_CASE("symbols of outputs are inferred, unknown bindings are noted, negative dims are asked for") {
   auto model = importText(serialize(node("Relu", {"x"}, {"y"}) + input("x", {"2"}) + value("output", "y", {"rows"})),
                           dims({{"columns", 3}}));

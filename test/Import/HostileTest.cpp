@@ -211,3 +211,20 @@ TEST_CASE("a long chain of nodes in reverse order") {
   CHECK(importText(serialize(graph))->report.numNodes == 20000);
   CHECK(std::clock() - start < 10 * CLOCKS_PER_SEC);
 }
+
+TEST_CASE("files of later versions than are known are read, with a note") {
+  auto notesOf = [](int64_t opset, int64_t ir) {
+    apc::onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(serialize(node("Relu", {"x"}, {"y"}) + input("x", {"2"}) + output("y"), opset)));
+    model.set_ir_version(ir);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    auto imported = apc::importOnnxBytes(model.SerializeAsString(), "m.onnx", {}, context);
+    REQUIRE(static_cast<bool>(imported));
+    return imported->report.notes;
+  };
+  CHECK(notesOf(27, 13).empty());
+  CHECK(notesOf(99, 8) == std::vector<std::string>{"the model imports opset 99; later ones than 27 are not known, and "
+                                                   "operators are read as of 27"});
+  CHECK(notesOf(17, 99) ==
+        std::vector<std::string>{"the file is of IR version 99; what later ones than 13 add is left out of account"});
+}

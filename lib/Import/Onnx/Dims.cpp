@@ -100,8 +100,11 @@ std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::
   for (const auto &[position, dim] : llvm::enumerate(type.shape().dim())) {
     std::string byPosition = (name + "." + llvm::Twine(position)).str();
     std::optional<int64_t> size = lookUp(byPosition);
-    if (!size && dim.has_dim_value() && dim.dim_value() >= 0) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
       result.dims.push_back(dim.dim_value());
+      if (size.value_or(dim.dim_value()) != dim.dim_value() && contradiction.empty())
+        contradiction = llvm::formatv("--dim {0}={1}: dim {2} of '{3}' is fixed to {4} in the file", byPosition, *size,
+                                      position, name, dim.dim_value());
       continue;
     }
     result.symbolic = true;
@@ -121,6 +124,8 @@ std::optional<BoundDims> DimBinder::bind(llvm::StringRef name, const TypeProto::
 }
 
 llvm::Error DimBinder::takeError(llvm::StringRef source) const {
+  if (!contradiction.empty())
+    return inputError("{0}: {1}", source, contradiction);
   if (unbound.empty() && withoutShape.empty())
     return llvm::Error::success();
   std::string list, flags;

@@ -24,7 +24,8 @@ struct BoundDims {
 
 /// Looks dims up among the user's bindings. A dim is bound by its name (`batch`), by the names in its expression
 /// (`past_seq_len+seq_len`), or by input and position (`input_ids.0`) when it has neither; position wins over name.
-/// Dims without a binding are gathered, so that one error lists them all.
+/// Dims without a binding are gathered, so that one error lists them all. A dim that is a number in
+/// the file takes no other one.
 class DimBinder {
 public:
   /// `graph` tells which names stand alone: only those are taken for the names in an expression, so that `batch-size`
@@ -40,7 +41,8 @@ public:
   /// One dim of input `name`, without a request for it where it is not bound.
   std::optional<int64_t> known(llvm::StringRef name, size_t position, const TensorShapeProto::Dimension &dim);
 
-  /// One error that names every unbound dim with the flag that binds it; success when there is none.
+  /// One error that names a binding against the file, or else every unbound dim with the flag that binds it; success
+  /// when there is none.
   llvm::Error takeError(llvm::StringRef source) const;
   /// Bindings that no input asked for.
   std::vector<std::string> unusedBindings() const;
@@ -58,6 +60,7 @@ private:
   std::vector<std::string> unbound;        ///< keys in order of appearance
   llvm::StringMap<std::string> whereFound; ///< key -> "dim 1 of 'input_ids'"
   std::vector<std::string> withoutShape;   ///< inputs of unknown number of dims
+  std::string contradiction;               ///< of the first binding that is another number than the file's
 };
 
 } // namespace apc::onnx

@@ -34,7 +34,7 @@ bool hasWords(llvm::StringRef text, llvm::StringRef pattern) {
 bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
   const std::string words = "(" + pattern.str() + ")";
   return hasWords(text, words) && !hasWords(text, "(no|not|non|without) *-?(us(e|ing)[-_ ])?" + words) &&
-         !hasWords(text, words + " *([=:] *(0|no|none|false|null)|[=:]? *(off|disabled))");
+         !hasWords(text, words + " *([=:] *(0|no|none|false|null)|[=:]? *((is |was )?not used|off|disabled))");
 }
 
 bool saysOutOfMemory(llvm::StringRef text) {

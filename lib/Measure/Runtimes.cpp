@@ -47,7 +47,14 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"bigscience", "megatron-2021"},
                                   {"nemo", "megatron-2023"},
                                   {"dgxc", "megatron-2023"},
-                                  {"megatron", "megatron-2023"},
+                                  {"megatron-core", "megatron-2023"},
+                                  {"megatron core", "megatron-2023"},
+                                  {"mcore", "megatron-2023"},
+                                  {"megatron-bridge", "megatron-2023"},
+                                  {"primus", "megatron-2023"},
+                                  {"megatron", "megatron-2023-unfused"},
+                                  {"megatron-lm", "megatron-2023-unfused"},
+                                  {"megatronlm", "megatron-2023-unfused"},
                                   {"gpt-neox", "megatron-2021"},
                                   {"deepspeed", "torch-eager"},
                                   {"colossalai", "torch-eager"},
@@ -81,6 +88,16 @@ llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
   return hasWords(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
 }
 
+/// Megatron-LM without its core had fused attention where it was asked for (NVIDIA/Megatron-LM megatron/arguments.py:
+/// --use-flash-attn, --transformer-impl with the default "local"), and on Hopper, which Transformer Engine came with.
+llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
+  const bool isNew = cluster.starts_with("dgx-h") || cluster.starts_with("dgx-b") || cluster.starts_with("gb");
+  constexpr llvm::StringLiteral fused =
+      "(use[-_])?flash([-_ ]?(attn|attention))?[-_ ]?(v?[0-9])?|transformer[-_ ]?engine|te|fused[-_ ]attention";
+  const bool isFused = isOn(text, fused) || (isNew && !hasWords(text, fused) && !hasWords(text, "unfused"));
+  return isFused ? "megatron-2023" : "megatron-2023-unfused";
+}
+
 } // namespace
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
@@ -96,6 +113,8 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   }
   if (runtime == "torch-eager" || runtime == "torch-compiled")
     runtime = torchRuntime(lower, runtime);
+  if (runtime == "megatron-2023-unfused")
+    runtime = megatronRuntime(lower, into.cluster);
   into.runtime = runtime.str();
 }
 

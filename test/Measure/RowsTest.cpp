@@ -110,6 +110,21 @@ TEST_CASE("PyTorch's compiler runs where a row or its framework says so") {
   CHECK(runtimeOf("llmfoundry") == "torch-eager-2023");
 }
 
+TEST_CASE("Megatron-LM has fused attention with its core, where it is asked for, and on Hopper") {
+  auto runtimeOf = [](const char *notes, const char *hardware) {
+    return readRows({throughputCells({{"notes", notes}, {"hardware", hardware}})})[0].runtime;
+  };
+  for (const char *notes :
+       {"Megatron-LM", "MegatronLM", "Megatron-LM; flash attention not used", "Megatron, no flash-attn"})
+    CHECK(runtimeOf(notes, "A100-80GB") == "megatron-2023-unfused");
+  for (const char *notes : {"Megatron-LM, --use-flash-attn", "Megatron-LM + FlashAttention-2", "Megatron-LM with TE",
+                            "Megatron-Core", "NeMo (Megatron)", "Megatron-Bridge"})
+    CHECK(runtimeOf(notes, "A100-80GB") == "megatron-2023");
+  CHECK(runtimeOf("Megatron-LM", "H100 SXM") == "megatron-2023");
+  CHECK(runtimeOf("Megatron-LM, unfused attention", "H100 SXM") == "megatron-2023-unfused");
+  CHECK(runtimeOf("Megatron-LM, no flash attention", "H100 SXM") == "megatron-2023-unfused");
+}
+
 TEST_CASE("frameworks recompute other parts by the same word") {
   auto rowOf = [](Cells cells) {
     cells.insert({{"recompute", "selective"}, {"layers", "8"}});

@@ -1,9 +1,15 @@
 // Hardware as measurements name it, as presets with figures of their own.
 #include "Fields.h"
+#include "Network.h"
+
+#include "apc/Cluster/Cluster.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
+
+#include <cmath>
 
 namespace apc {
 
@@ -27,17 +33,13 @@ constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB",
 
 const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
-      // Four Omni-Path adapters of 100 Gbit/s a node.
-      {{"a100", "jean-zay"}, "dgx-a100-80gb", {"level.node.bytes_per_second=6.25GB/s", memoryOfA100}},
       {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
-      {{"a100"}, "dgx-a100-80gb", {memoryOfA100}},
+      {{"a100"}, "dgx-a100-80gb", {"device.memory_bytes=79.25GiB"}},
       {{"h100"}, "dgx-h100", {"device.memory_bytes=79.11GiB"}},
       {{"h200"}, "dgx-h200", {"device.memory_bytes=139.83GiB"}},
       {{"gb200"}, "gb200-nvl72"},
       {{"b200"}, "dgx-b200", {"device.memory_bytes=178.35GiB"}},
-      // One network of 25 Gbit/s a host.
-      {{"v100", "25 gbps"}, "dgx1-v100-32gb", {memoryOfSmallV100, "level.node.bytes_per_second=25Gbit/s"}, 16},
-      {{"v100"}, "dgx1-v100-32gb", {memoryOfSmallV100}, 16},
+      {{"v100"}, "dgx1-v100-32gb", {"device.memory_bytes=15.78GiB"}, 16},
       {{"v100"}, "dgx1-v100-32gb", {"device.memory_bytes=31.75GiB"}},
       {{"mi300x"}, "mi300x"},
       {{"910b"}, "atlas-900-a2"},
@@ -96,9 +98,24 @@ std::string otherPartIn(llvm::StringRef text) {
   return "known is the " + name + " with " + llvm::join(sizes, " or ") + " GB, not with " + std::to_string(gigabytes);
 }
 
+/// The figure of the level of nodes that a stated network replaces: of one device, or of all of a node where these
+/// share one link.
+std::optional<std::string> networkFigure(llvm::StringRef hardware, llvm::StringRef preset, int64_t devicesOfNode) {
+  std::optional<NetworkRate> rate = networkIn(hardware);
+  if (!rate)
+    return std::nullopt;
+  const Cluster cluster = llvm::cantFail(loadCluster(preset));
+  const bool isShared = llvm::any_of(cluster.pool.levels, [](const Level &level) { return level.shared; });
+  const auto devices = static_cast<double>(devicesOfNode);
+  const double ofDevice = rate->isOfDevice ? rate->bytesPerSecond : rate->bytesPerSecond / devices;
+  const double bytes = isShared ? ofDevice * devices : ofDevice;
+  return llvm::formatv("level.node.bytes_per_second={0}MB/s", std::llround(bytes / 1e6)).str();
+}
+
 } // namespace
 
 void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into) {
+  constexpr int64_t usualDevices = 8; // of a node, in presets
   std::string lower = hardware.lower();
   if (lower.empty())
     return fields.leaveOut("no hardware");
@@ -110,8 +127,11 @@ void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode,
     into.cluster = known.preset.str();
     into.overrides = known.overrides;
     bool hasNodes = !known.preset.starts_with("tpu") && !known.preset.starts_with("gb200");
-    if (hasNodes && devicesOfNode > 0 && devicesOfNode != 8)
+    if (hasNodes && devicesOfNode > 0 && devicesOfNode != usualDevices)
       into.overrides.push_back("level.device.size=" + std::to_string(devicesOfNode));
+    if (hasNodes)
+      if (auto figure = networkFigure(hardware, known.preset, devicesOfNode > 0 ? devicesOfNode : usualDevices))
+        into.overrides.push_back(*figure);
     return;
   }
   fields.leaveOut("hardware without a preset: " + hardware.take_front(40).str());

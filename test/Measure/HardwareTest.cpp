@@ -13,7 +13,7 @@ TEST_CASE("hardware is a preset with the figures that its source states") {
   Measurement aws = hardware("AWS: 8x NVIDIA V100-16GB NVLink per host, 25 Gbps between hosts");
   CHECK(aws.cluster == "dgx1-v100-32gb");
   CHECK(aws.overrides ==
-        std::vector<std::string>{"device.memory_bytes=15.78GiB", "level.node.bytes_per_second=25Gbit/s"});
+        std::vector<std::string>{"device.memory_bytes=15.78GiB", "level.node.bytes_per_second=3125MB/s"});
   CHECK(readRows({throughputCells({{"gpus_per_node", "4"}})})[0].overrides ==
         std::vector<std::string>{"device.memory_bytes=79.25GiB", "level.device.size=4"});
   for (const char *name : {"A100 40 GB", "A100-SXM4-40G", "A100 40GiB, 200 Gb/s", "40GB A100, 80 GB host RAM"})
@@ -33,6 +33,30 @@ TEST_CASE("memory is what the driver reports, not what the name rounds it to") {
   CHECK(overridesOf("DGX B200") == Overrides{"device.memory_bytes=178.35GiB"});
   CHECK(overridesOf("V100-SXM2-32GB") == Overrides{"device.memory_bytes=31.75GiB"});
   CHECK(overridesOf("NVIDIA GB200 NVL72").empty()); // no source is known
+}
+
+TEST_CASE("a stated network replaces that of the preset") {
+  auto networkOf = [](const char *name, const char *devicesOfNode = "8") {
+    Measurement row = readRows({throughputCells({{"hardware", name}, {"gpus_per_node", devicesOfNode}})})[0];
+    llvm::StringRef last;
+    if (!row.overrides.empty())
+      last = row.overrides.back();
+    return last.consume_front("level.node.bytes_per_second=") ? last.str() : "";
+  };
+  CHECK(networkOf("A100-80GB SXM, DGX A100 (Selene): 8 GPU/node NVLink3+NVSwitch, 8x HDR200 IB HCA/node") ==
+        "25000MB/s");
+  CHECK(networkOf("A100-80GB SXM, Jean-Zay: 8 GPU/node NVLink3, 4x Omni-Path 100 Gb/s per node") == "6250MB/s");
+  CHECK(networkOf("A100-40GB (8 GPUs per node; RoCE 1600 Gbps node-to-node)") == "25000MB/s");
+  CHECK(networkOf("A100-80GB, 400 Gbps EFA per node") == "6250MB/s");
+  CHECK(networkOf("A100-80GB, 400 Gbps EFA per node", "4") == "12500MB/s");
+  CHECK(networkOf("A100, 100 Gb/s Ethernet") == "1563MB/s");
+  CHECK(networkOf("H100 (Grand Teton, 8/node NVLink, RDMA 400 Gb/s per GPU)") == "50000MB/s");
+  CHECK(networkOf("H100, 8x 400Gb/s") == "50000MB/s");
+  CHECK(networkOf("H100, 4xEDR") == "6250MB/s");
+  CHECK(networkOf("V100-16GB, 25 Gbps between hosts") == "3125MB/s"); // its nodes have one link
+  for (const char *name : {"A100 (NVLink 600 GB/s per GPU)", "A100, IB HDR", "A100, 200 Gb/s InfiniBand", "A100-80GB",
+                           "TPU v4, 100 Gb/s per host"})
+    CHECK(networkOf(name).empty());
 }
 
 TEST_CASE("names of hardware are written together, too") {

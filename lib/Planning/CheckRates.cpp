@@ -1,9 +1,10 @@
-// The origin, the training step and the rates that a plan states, derived again.
+// The origin, the choices around the step, the training step and the rates that a plan states, derived again.
 #include "CheckStage.h"
 #include "DescribePlan.h"
 
 #include "apc/Plan/Statement.h"
 #include "apc/Planning/CheckStatements.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Search/Algorithms.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,6 +20,56 @@ llvm::Error checkRate(llvm::StringRef field, std::optional<double> stated, std::
   if (!stated)
     return llvm::Error::success();
   return truth ? expectClose(field, *stated, *truth, source) : expectSame(field, stated, truth, source);
+}
+
+/// A schedule may be requested under another name of its own.
+llvm::Error checkSchedule(const PlanPipeline &pipeline, llvm::StringRef requested) {
+  if (requested == "auto")
+    return llvm::Error::success();
+  auto schedule = findPipelineSchedule(requested, static_cast<uint32_t>(pipeline.chunks));
+  if (!schedule)
+    return noPlanError("request.schedule: {0}", takeMessage(schedule.takeError()).second);
+  return expectSame("request.schedule", (*schedule)->name.str(), pipeline.schedule, "the pipeline has");
+}
+
+llvm::Error checkRequestedPipeline(const Plan &plan) {
+  const PlanRequest &request = plan.request;
+  const PipelineChoice truth = plan.pipeline ? plan.pipeline->choice() : PipelineChoice{1};
+  PipelineChoice asked = request.pipeline;
+  if (llvm::all_equal(asked.devices) || asked.count != truth.count)
+    asked.devices.clear();
+  FirstError check;
+  if (asked.count && (asked.count != truth.count || (!asked.devices.empty() && !(asked == truth))))
+    check(expectSame("request.pipeline", request.pipeline.str(), truth.str(), "the plan has workers:"));
+  if (!plan.pipeline)
+    return check.take();
+  check(checkSchedule(*plan.pipeline, request.schedule));
+  check(expectSame("request.chunks", request.chunks.count.value_or(plan.pipeline->chunks), plan.pipeline->chunks,
+                   "the pipeline has"));
+  return check.take();
+}
+
+/// The plan's own point is one of those that were tried, and costs there what the plan does.
+llvm::Error checkTried(const Plan &plan) {
+  if (plan.tried.empty())
+    return llvm::Error::success();
+  const TriedPoint own = triedPointOf(plan);
+  auto stated = llvm::find_if(plan.tried, [&](const TriedPoint &point) { return point.isPointOf(own); });
+  if (stated == plan.tried.end())
+    return noPlanError(
+        "tried has no point with the workers, schedule, chunks, micro-batches, copies, recomputation and "
+        "ZeRO stage of the plan");
+  constexpr llvm::StringLiteral truth = "the plan has";
+  const std::string place = llvm::formatv("tried[{0}].", stated - plan.tried.begin());
+  FirstError check;
+  check(expectSame(place + "micro_batch", stated->microBatch, own.microBatch, truth));
+  check(expectSame(place + "feasible", stated->feasible, own.feasible, truth));
+  check(expectSame(place + "memory_bytes", stated->memoryBytes, own.memoryBytes, truth));
+  check(expectClose(place + "step_seconds", stated->stepSeconds.value_or(0), *own.stepSeconds, truth));
+  const auto kept = static_cast<int64_t>(plan.tried.size());
+  if (plan.numTried < kept || (plan.numTried > kept && plan.tried.size() < mostTried))
+    check(expectSame("tried_count", plan.numTried, kept, "as many points are in tried:"));
+  return check.take();
 }
 
 } // namespace
@@ -37,6 +88,13 @@ llvm::Error checkOrigin(const Plan &plan) {
     why = takeMessage(layout.takeError()).second;
   }
   return noPlanError("search is {0}; {1}", printJson(plan.search, 0), why);
+}
+
+llvm::Error checkChoices(const Plan &plan) {
+  FirstError check;
+  check(checkRequestedPipeline(plan));
+  check(checkTried(plan));
+  return check.take();
 }
 
 llvm::Error checkTraining(const OpGraph &graph, const Plan &plan) {

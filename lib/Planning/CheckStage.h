@@ -25,6 +25,10 @@ llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan);
 /// Holds the rates of the step and the memory of a device against the model and the cluster, where that can be read.
 llvm::Error checkRates(const OpGraph &graph, const Plan &plan);
 
+/// Holds workers, schedule and chunks of a plan against its request, and the plan against its point among those that
+/// were tried.
+llvm::Error checkChoices(const Plan &plan);
+
 /// Is the origin of a plan a search, a reference, a layout, or another one that plans have?
 llvm::Error checkOrigin(const Plan &plan);
 

@@ -269,12 +269,13 @@ llvm::Error checkFigures(const StagePlan &stated, const StagePlan &truth, bool i
       check(expectSame("memory_bytes." + memoryCategoryName(category), stated.memory[category], truth.memory[category],
                        program));
   if (isOfCluster) {
+    check(expectSame("memory_bytes.host", stated.memory.hostBytes, truth.memory.hostBytes, program));
     check(expectClose("exposed_communication_seconds", stated.exposedCommunicationSeconds,
                       truth.exposedCommunicationSeconds, program));
     check(expectClose("host_seconds", stated.hostSeconds, truth.hostSeconds, program));
   }
   check(checkBuckets(stated.buckets, truth.buckets));
-  if (isOfCluster && !stated.collectives.empty())
+  if (isOfCluster)
     check(checkCollectives(stated.collectives, truth.collectives));
   if (isOfCluster && !stated.fullestOp.empty())
     check(expectSame("memory_peak_op", stated.fullestOp, truth.fullestOp, program));
@@ -317,6 +318,16 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
   return CheckedStage{std::move(derived->candidate), derived->devicesUsed, pool->isOfCluster};
 }
 
+/// Of a plan without a pipeline.
+static llvm::Error checkOneStage(const OpGraph &graph, const Plan &plan) {
+  if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
+    return error;
+  auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*worker=*/0);
+  if (!stage)
+    return stage.takeError();
+  return expectSame("devices_used", plan.devicesUsed, stage->devicesUsed, program);
+}
+
 llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
   FirstError check;
   check(checkSums(plan));
@@ -327,14 +338,9 @@ llvm::Error checkStatements(const OpGraph &graph, const Plan &plan) {
     check(expectSame("overlapped_seconds", plan.overlappedSeconds, std::optional<double>(), "a pipeline has"));
   if (llvm::Error error = check.take())
     return error;
-  if (plan.pipeline)
-    return checkPipelineStatements(graph, plan);
-  if (llvm::Error error = expectSame("number of stages", plan.stages.size(), size_t(1), program))
+  if (llvm::Error error = plan.pipeline ? checkPipelineStatements(graph, plan) : checkOneStage(graph, plan))
     return error;
-  auto stage = checkStageStatements(graph, plan, plan.stages.front(), /*worker=*/0);
-  if (!stage)
-    return stage.takeError();
-  return expectSame("devices_used", plan.devicesUsed, stage->devicesUsed, program);
+  return checkChoices(plan);
 }
 
 } // namespace apc

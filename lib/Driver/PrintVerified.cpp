@@ -40,6 +40,14 @@ std::string outputLines(llvm::ArrayRef<OutputError> outputs) {
          outputLine(*worst);
 }
 
+/// The part of the planned peak that no value of a program takes, where the peak of its values is another one.
+std::string besideValues(const MemoryTable &planned, int64_t peakBytes) {
+  int64_t beside =
+      planned[MemoryCategory::Workspace] + planned[MemoryCategory::Communication] + planned[MemoryCategory::Runtime];
+  bool isWhole = beside == 0 || bytes(peakBytes) == bytes(planned.total());
+  return isWhole ? "" : ", " + bytes(beside) + " of which are workspace, communication and runtime beside the values";
+}
+
 std::string transferLine(const Plan &plan, const TransferProof &proof) {
   return llvm::formatv(
              "  {0} between {1}, and the lists of {2} come to their end{3}\n", counted(proof.numTransfers, "transfer"),
@@ -54,13 +62,14 @@ std::string verifiedSummary(const Plan &plan, const VerifiedPlan &verified, doub
   const ProgramProof &proof = verified.proof;
   std::string text = llvm::formatv(
       "{0}: the program of {1} is the model\n"
-      "  {2} match the model's, each under its strategy\n"
+      "  {2} {11} the model's, each under its strategy\n"
       "  {3}, {4}, {5}, {6} besides main\n"
-      "  memory of one device: parameters {7} of {8} planned, peak {9} of {10} planned\n",
+      "  memory of one device: parameters {7} of {8} planned, peak {9} of {10} planned{12}\n",
       plan.request.modelPath, counted(plan.numRanks(), "device"), counted(proof.numOps, "operator"),
       counted(proof.numCollectives, "collective"), counted(proof.numSlices, "slice"), counted(proof.numMasks, "mask"),
       counted(proof.numFunctions, "function"), bytes(proof.parameterBytes),
-      bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()));
+      bytes(plan.memory[MemoryCategory::Parameters]), bytes(proof.peakBytes), bytes(plan.memory.total()),
+      proof.numOps == 1 ? "matches" : "match", besideValues(plan.memory, proof.peakBytes));
   if (verified.transfers)
     text += transferLine(plan, *verified.transfers);
   for (const std::string &name : verified.opaque)

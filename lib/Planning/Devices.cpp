@@ -81,7 +81,7 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
       secondsOnAll = attempt.decision.seconds();
   DevicesDecision &chosen = attempts[best];
   Decision &decision = chosen.decision;
-  std::string fewer, longer = "longer";
+  std::string fewer, longer = "take longer";
   for (auto [index, other] : llvm::enumerate(attempts)) {
     if (index == best)
       continue;
@@ -91,14 +91,16 @@ DevicesDecision pickFastest(std::vector<DevicesDecision> attempts, int64_t devic
     if (areEqualSeconds(ranks[index].seconds, ranks[best].seconds)) {
       if (ranks[index].bytes == ranks[best].bytes) // the same plan on other devices
         continue;
-      longer = "longer or more memory";
+      longer = "take longer or more memory";
+    } else if (formatSeconds(other.decision.seconds()) == formatSeconds(decision.seconds())) {
+      longer = "not be faster"; // in the digits that are shown
     }
     fewer += llvm::formatv("{0}{1} on {2}", fewer.empty() ? "" : ", ", formatSeconds(other.decision.seconds()),
                            other.task.pool.numDevices())
                  .str();
   }
   if (chosen.usesAll && !fewer.empty())
-    decision.notes.push_back("on fewer devices a step would take " + longer + ": " + fewer);
+    decision.notes.push_back("on fewer devices a step would " + longer + ": " + fewer);
   if (!chosen.usesAll)
     decision.notes.push_back(leftOutNote(chosen, devices, secondsOnAll));
   return std::move(chosen);

@@ -73,7 +73,7 @@ void printRejections(const PlanRejections &rejections, bool candidates, llvm::ra
   unsigned rejected = 0;
   for (const PlanRejections::Reason &reason : rejections.reasons)
     rejected += reason.count;
-  os << "  candidates    " << rejections.offered << " strategies offered, " << rejected << " rejected"
+  os << "  candidates    " << counted(rejections.offered, "strategy") << " offered, " << rejected << " rejected"
      << (rejected && !candidates ? " (--candidates says why)\n" : "\n");
   if (!candidates)
     return;

@@ -152,7 +152,12 @@ std::string formatBytesPerSecond(double bytesPerSecond) {
 std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
 
 std::string counted(int64_t number, llvm::StringRef noun) {
-  llvm::StringRef ending = number == 1 ? "" : noun.ends_with("s") || noun.ends_with("ch") ? "es" : "s";
+  if (number == 1)
+    return llvm::formatv("1 {0}", noun).str();
+  const bool isLikeKey = noun.ends_with("ay") || noun.ends_with("ey") || noun.ends_with("oy") || noun.ends_with("uy");
+  llvm::StringRef ending = noun.ends_with("s") || noun.ends_with("ch") ? "es" : "s";
+  if (!isLikeKey && noun.consume_back("y"))
+    ending = "ies";
   return llvm::formatv("{0} {1}{2}", number, noun, ending).str();
 }
 

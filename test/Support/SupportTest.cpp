@@ -96,6 +96,9 @@ TEST_CASE("numbers are written with units") {
   CHECK(counted(0, "node") == "0 nodes");
   CHECK(counted(2, "process") == "2 processes");
   CHECK(counted(2, "micro-batch") == "2 micro-batches");
+  CHECK(counted(2, "strategy") == "2 strategies");
+  CHECK(counted(1, "strategy") == "1 strategy");
+  CHECK(counted(2, "relay") == "2 relays");
 }
 
 TEST_CASE("a table pads its columns") {

@@ -10,7 +10,9 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
 #include <iostream>
+#include <system_error>
 
 using namespace apc;
 
@@ -18,7 +20,8 @@ namespace {
 
 constexpr const char *description =
     "Plans how a model is spread over the devices of a cluster, and says why.\n"
-    "Exit codes: 0 done; 1 no feasible plan, or a check failed; 2 bad input or usage; 3 a fault of apc itself.";
+    "Exit codes: 0 done; 1 no feasible plan, or a check failed; 2 bad input or usage; 3 a fault of apc itself.\n"
+    "130 and 143: interrupted by Ctrl-C or SIGTERM.";
 
 int report(llvm::Error error) {
   auto [fault, message] = takeMessage(std::move(error));
@@ -49,11 +52,31 @@ llvm::Expected<std::vector<std::string>> readArguments(int argc, char **argv, co
   return std::vector<std::string>(arguments.rbegin(), arguments.rend());
 }
 
+/// "--loss is given 2 times; it is accepted once": CLI11's own words count arguments. Empty where every flag is in
+/// order.
+std::string givenTooOften(const CLI::App &verb) {
+  for (const CLI::Option *option : verb.get_options())
+    if (option->get_items_expected_max() == 1 && option->count() > 1)
+      return llvm::formatv("{0} is given {1} times; it is accepted once", option->get_name(), option->count());
+  return "";
+}
+
 llvm::Error usageError(const CLI::App &app, const CLI::ParseError &error) {
-  std::string verb;
-  for (const CLI::App *parsed : app.get_subcommands())
+  std::string verb, message;
+  for (const CLI::App *parsed : app.get_subcommands()) {
     verb = " " + parsed->get_name();
-  return inputError("{0}; 'apc help{1}' describes what is accepted", error.what(), verb);
+    if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
+      message = givenTooOften(*parsed);
+  }
+  return inputError("{0}; 'apc help{1}' describes what is accepted", message.empty() ? error.what() : message, verb);
+}
+
+/// Prints the help or the version that `asked` stands for.
+llvm::Error printAsked(const CLI::App &app, const CLI::ParseError &asked) {
+  app.exit(asked, std::cout, std::cerr);
+  if (std::cout.flush())
+    return llvm::Error::success();
+  return inputError("stdout: cannot be written: {0}", std::generic_category().message(errno));
 }
 
 /// Runs a verb. Where it has no plan to give, or fails its check, and has printed nothing although a document is asked
@@ -111,7 +134,8 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)
       return report(usageError(app, error));
-    return app.exit(error, std::cout, std::cerr);
+    llvm::Error failed = printAsked(app, error);
+    return failed ? report(std::move(failed)) : 0;
   }
   if (llvm::Error error = runParsed(commands))
     return report(std::move(error));

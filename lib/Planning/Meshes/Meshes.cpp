@@ -66,13 +66,19 @@ llvm::Expected<std::optional<FoundAnswer>> bestAnswer(const PlanningTask &task,
   return found[bestOf(ranks)];
 }
 
+/// "a mesh of 2 x 4 devices": a search names its axes for itself.
+std::string sizesText(const Mesh &mesh) {
+  auto sizes = llvm::map_range(mesh.getAxes(), [](const MeshAxis &axis) { return std::to_string(axis.size); });
+  return mesh.getAxes().empty() ? "one device" : "a mesh of " + llvm::join(sizes, " x ") + " devices";
+}
+
 /// Fails with what went wrong in a search, unless it only found nothing.
 llvm::Error checkFailures(llvm::ArrayRef<SearchedMesh> meshes) {
   for (const SearchedMesh &mesh : meshes)
     for (const MeshAnswer &answer : mesh.answers)
       if (!answer.failure.empty() && answer.fault != Fault::NoPlan)
         return llvm::make_error<PlannerError>(
-            answer.fault, llvm::formatv("search on mesh {0}: {1}", mesh.mesh.str(), answer.failure).str());
+            answer.fault, llvm::formatv("search on {0}: {1}", sizesText(mesh.mesh), answer.failure).str());
   return llvm::Error::success();
 }
 

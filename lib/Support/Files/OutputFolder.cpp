@@ -56,7 +56,10 @@ llvm::Error InterruptGate::check() const {
   int signal = sigtimedwait(&held, nullptr, &atOnce);
   if (signal < 0)
     return llvm::Error::success();
-  return inputError("interrupted by {0}; nothing was written", signal == SIGINT ? "Ctrl-C" : "SIGTERM");
+  constexpr int killed = 128; // POSIX shells: the exit code of a command that a signal ends is more than 128
+  return llvm::make_error<PlannerError>(
+      static_cast<Fault>(killed + signal),
+      llvm::formatv("interrupted by {0}; nothing was written", signal == SIGINT ? "Ctrl-C" : "SIGTERM"));
 }
 
 OutputFile::~OutputFile() {

@@ -94,6 +94,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"keeps_gradients", &Runtime::keepsGradients, flag},
     {"exchanges_gradients_together", &Runtime::exchangesGradientsTogether, flag},
     {"gathers_logits", &Runtime::gathersLogits, flag},
+    {"gathers_inputs_again", &Runtime::gathersInputsAgain, flag},
     {"recomputes_last_products", &Runtime::recomputesLastProducts, flag},
     {"recomputes_logits", &Runtime::recomputesLogits, flag},
     {"collective_share", &Runtime::collectiveShare, fractionUnit},

@@ -279,6 +279,7 @@ void takeTogether(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, con
     costBucket(model, cost.moves, bucket);
     cost.communicationSeconds += bucket.seconds;
   }
+  cost.besideSeconds = secondsBeside(graph, cost, model);
   forEachCollective(cost, [&](const Collective &collective, int64_t repeats) {
     cost.communicationBytes[collective.kind] += repeats * exchangedBytes(collective);
   });

@@ -78,6 +78,7 @@ GraphCost costOf(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, cons
     cost.communicationSeconds += move.redistribution.seconds;
   cost.moves = std::move(moves);
   cost.buckets = std::move(buckets);
+  cost.besideSeconds = secondsBeside(graph, cost, costs);
   forEachCollective(cost, [&](const Collective &collective, int64_t repeats) {
     cost.communicationBytes[collective.kind] += repeats * exchangedBytes(collective);
   });

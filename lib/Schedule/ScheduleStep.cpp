@@ -214,7 +214,8 @@ static StepTime atPaceOfHost(StepTime time, const GraphCost &cost) {
 }
 
 static StepTime timeInTurn(const GraphCost &cost) {
-  return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds, cost.communicationSeconds};
+  return {cost.seconds(), cost.computeSeconds, cost.communicationSeconds,
+          cost.communicationSeconds - cost.besideSeconds};
 }
 
 StepTime overlappedTime(const OpGraph &graph, const GraphCost &cost, const CostModel &model) {

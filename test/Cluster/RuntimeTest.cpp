@@ -32,7 +32,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
       "attention_kept_bytes": 4, "staying_score_bytes": 2, "batched_attention_kept_bytes": 6, "rotation_kept_bytes": 8,
       "overwrites_scores": true, "keeps_gradients": true, "exchanges_gradients_together": true,
       "normalization_kept_bytes": 2, "allocator_share": 0.85, "caches_blocks": true, "gradient_sum_bytes": 2,
-      "gradient_exchange_bytes": 8, "recomputes_logits": true, "recomputes_last_products": true,
+      "gradient_exchange_bytes": 8, "recomputes_logits": true, "gathers_inputs_again": true, "recomputes_last_products": true,
       "fp16_gradient_sum_bytes": 1, "fp16_gradient_held_bytes": 4, "waits_for_transfers": true, "waits_for_kernels": true,
       "keeps_sent_values": true, "keeps_receive_buffers": true})",
                                                 "own.json"));
@@ -57,6 +57,7 @@ TEST_CASE("figures of runtimes are read with their sources") {
   CHECK(runtime.gradientSumBytes == 2);
   CHECK(runtime.gradientExchangeBytes == 8);
   CHECK(runtime.recomputesLogits);
+  CHECK(runtime.gathersInputsAgain);
   CHECK(runtime.recomputesLastProducts);
   CHECK(runtime.fp16GradientSumBytes == 1);
   CHECK(runtime.fp16GradientHeldBytes == 4);

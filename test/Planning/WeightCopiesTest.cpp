@@ -1,4 +1,5 @@
 // Values that are gathered once for both passes, or for each pass apart.
+#include "../../lib/Planning/Problem/LayoutProblem.h"
 #include "GraphMaker.h"
 
 #include "apc/Planning/BuildProblem.h"
@@ -170,4 +171,91 @@ TEST_CASE("a hub that is given is taken though another is faster, for that may n
   Sharding made = resultSharding(passes.maker.graph.ruleOf(maker), planning.decode(answer)[maker.index()], 0);
   CHECK(passes.cost(planning, answer, {}).moves.size() == 1);
   CHECK(passes.cost(planning, answer, {ValueHub{passes.a, made}}).moves.size() == 2);
+}
+
+namespace {
+
+/// A step: y = a . W with dy = relu(y), da = dy . W^T and dW = a^T . dy. a = relu(x) is made cut over its rows, and is
+/// wanted whole by y and dW, on 8 devices whose runtime may gather it again beside da.
+struct ProductStep {
+  GraphMaker maker;
+  ValueId a, w;
+  OpId product{0};
+  Mesh mesh;
+  CostModel model;
+
+  explicit ProductStep(bool gathersInputsAgain)
+      : a(maker.relu("a", maker.source("x", {4096, 1024}, ValueRole::Input))),
+        w(maker.source("w", {1024, 4096}, ValueRole::Parameter)), model(modelOn(8, mesh)) {
+    ValueId y = maker.matmul("y", a, w), dy = maker.relu("dy", y);
+    ValueId da = maker.contraction("da", dy, {"m", "n"}, w, {"k", "n"}, {"m", "k"});
+    ValueId dw = maker.contraction("dw", a, {"m", "k"}, dy, {"m", "n"}, {"k", "n"});
+    ValueId updated = maker.sum("updated", w, dw);
+    OpGraph &graph = maker.graph;
+    graph.values[updated.index()].replaces = w;
+    maker.sink(updated);
+    maker.sink(da);
+    product = graph.value(da).producer;
+    graph.ties = {{graph.value(y).producer, product, graph.value(dw).producer}};
+    Pool pool = model.getPool();
+    pool.runtime.gathersInputsAgain = gathersInputsAgain;
+    model = CostModel(pool, mesh);
+  }
+
+  bool keep(OpId op, const Strategy &strategy) const {
+    std::string text = strategy.str(maker.graph.ruleOf(op), mesh), axis = mesh.axis(AxisId(0)).name;
+    llvm::StringRef name = maker.graph.op(op).name;
+    return text == (name == "x" ? "d0:" + axis : name == "a" ? "b0:" + axis : "replicated");
+  }
+  /// The fastest program, and the seconds that its problem has for it.
+  std::pair<GraphCost, double> solve(bool gathersAgain) const {
+    RedistributionSeconds moves(mesh, [&](const Collective &each) { return model.collectiveSeconds(each); });
+    auto kept = [&](OpId op, const Strategy &strategy) { return keep(op, strategy); };
+    auto kinds = [](OpId op) { return op.value; };
+    PlanningProblem planning =
+        problemOfLayout(maker.graph, model, {kept, kinds, gathersAgain}, WeightCopies::Chosen, {}, moves);
+    SearchResult result = llvm::cantFail(searchDp(planning.problem, {}));
+    return {llvm::cantFail(costOfGraph(maker.graph, planning.decode(result.assignment), model,
+                                       planning.decodeHubs(result.assignment))),
+            result.seconds};
+  }
+};
+
+} // namespace
+
+TEST_CASE("a layout does not keep what products gather, and the second gather runs beside a product") {
+  constexpr int64_t wholeA = 4096 * 1024 * 2;
+  ProductStep step(/*gathersInputsAgain=*/true);
+  auto [again, seconds] = step.solve(/*gathersAgain=*/true);
+  CHECK(again.communicationBytes[CollectiveKind::AllGather] == 2 * wholeA);
+  CHECK(again.comeAgain == std::vector<ValueId>{step.a});
+  CHECK(seconds == Approx(again.seconds()).epsilon(1e-12));
+  // The product takes longer than the gather, and is slowed down by it.
+  const double gather = again.communicationSeconds / 2;
+  REQUIRE(again.ops[step.product.index()].seconds() > 2 * gather);
+  const Device &device = step.model.getPool().device;
+  const double slower = gather / device.overlappedCommunicationShare * (1 - device.overlappedComputeShare);
+  CHECK(again.besideSeconds == Approx(gather - slower).epsilon(1e-12));
+  CHECK(again.seconds() == Approx(again.computeSeconds + gather + slower).epsilon(1e-12));
+}
+
+TEST_CASE(
+    "what may come beside a product is kept where a search finds that faster, and another runtime hides nothing") {
+  auto [once, seconds] = ProductStep(/*gathersInputsAgain=*/true).solve(/*gathersAgain=*/false);
+  CHECK(once.comeAgain.empty());
+  CHECK(once.besideSeconds == 0);
+  ProductStep other(/*gathersInputsAgain=*/false);
+  auto [kept, sameSeconds] = other.solve(/*gathersAgain=*/false);
+  CHECK(sameSeconds == Approx(seconds).epsilon(1e-12));
+  std::vector<Strategy> strategies;
+  for (size_t op = 0; op < other.maker.graph.ops.size(); ++op)
+    for (const Strategy &strategy : enumerateStrategies(other.maker.graph.ruleOf(OpId(op)), other.mesh))
+      if (other.keep(OpId(op), strategy)) {
+        strategies.push_back(strategy);
+        break;
+      }
+  GraphCost twice = llvm::cantFail(
+      costOfGraph(other.maker.graph, strategies, other.model, {ValueHub{other.a, std::nullopt, /*again=*/true}}));
+  CHECK(twice.communicationSeconds == Approx(2 * kept.communicationSeconds).epsilon(1e-12));
+  CHECK(twice.besideSeconds == 0);
 }

@@ -46,6 +46,7 @@ struct Runtime {
   bool keepsGradients = false;       ///< gradients of parameters have a place of their own from step to step
   bool exchangesGradientsTogether = false; ///< by one collective behind the last, until which all of them are held
   bool gathersLogits = false; ///< before the loss, which each rank of tensor parallelism then takes over all classes
+  bool gathersInputsAgain = false; ///< of products: what is gathered for them is not kept, and comes beside a product
   bool recomputesLastProducts = false; ///< of layers: full recomputation runs them whole
   bool recomputesLogits = false;       ///< full recomputation runs their product again, as it does the layers before it
   double collectiveShare = 1;          ///< the speed of collectives inside its steps beside that of the same alone

@@ -49,6 +49,7 @@ struct ValueHub {
 struct GraphCost {
   double computeSeconds = 0;                            ///< all ops
   double communicationSeconds = 0;                      ///< all moves
+  double besideSeconds = 0;                             ///< of these, what products hide (`secondsBeside`)
   std::vector<OpCost> ops;                              ///< by op
   std::vector<GraphMove> moves;                         ///< those with at least one collective, in order of value
   std::vector<MoveBucket> buckets;                      ///< of moves that are taken together
@@ -58,7 +59,7 @@ struct GraphCost {
   OpId fullestOp{0}; ///< the op at which the memory is largest
   double flopsPerDevice = 0;
 
-  double seconds() const { return computeSeconds + communicationSeconds; }
+  double seconds() const { return computeSeconds + communicationSeconds - besideSeconds; }
   /// Hubs to cost the same strategies with on another mesh or cluster, so that the same values come again.
   std::vector<ValueHub> hubsOfComeAgain() const;
   /// Of all moves; a Slice communicates nothing and does not count, and what is taken together counts once.
@@ -104,6 +105,13 @@ llvm::Expected<GraphCost> costOfGraph(const OpGraph &graph, llvm::ArrayRef<Strat
 /// long as a buffer stays below its limit times \p share. A move that stays alone takes its own fastest way.
 void takeTogether(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                   const Fusion &fusion, double share, GraphCost &cost);
+
+/// Seconds of a program that products hide under a runtime that gathers inputs again: those of gathers for the backward
+/// pass (`PassUses::productsBeside`), each beside the products that it may run with, at the rates at which a device
+/// computes and communicates at once. None where collectives run beside ops in any case: there the step is simulated.
+double secondsBeside(const OpGraph &graph, const GraphCost &cost, const CostModel &model);
+/// The least share of the seconds of such a gather that products do not hide: they run slower beside it.
+double leastExposedShare(const Device &device);
 
 /// The seconds of a bucket, and of each of its moves the share by bytes, as `moves` and `buckets` have them; the rest
 /// is left as it is.

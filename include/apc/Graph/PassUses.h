@@ -28,11 +28,16 @@ public:
   Split split(llvm::ArrayRef<OpGraph::Use> users) const;
   /// Is the value read in both passes, by the same micro-batch?
   bool mayComeAgain(ValueId value, llvm::ArrayRef<OpGraph::Use> users) const;
+  /// The products beside which the value may come again for these users of the backward pass, as Megatron-LM does it:
+  /// those that make the other gradients of the same ops. Of x above: dx, beside which x comes for dW. Empty where one
+  /// of the users is no gradient by a product, or has no such product beside it.
+  std::vector<OpId> productsBeside(llvm::ArrayRef<OpGraph::Use> backward) const;
 
 private:
   const OpGraph &graph;
-  std::vector<bool> follows; ///< by op
-  std::vector<bool> isFixed; ///< by value: it comes once
+  std::vector<bool> follows;                ///< by op
+  std::vector<bool> isFixed;                ///< by value: it comes once
+  std::vector<std::optional<size_t>> tieOf; ///< by op
 };
 
 /// The most runs of one of these users in a step.

@@ -54,6 +54,13 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   return fastest;
 }
 
+/// With sequence parallelism the parts of inputs are kept and gathered again where the runtime does so.
+LayoutChoice choiceOf(const PlanningTask &task, const ParallelDegrees &layout,
+                      llvm::function_ref<bool(OpId, const Strategy &)> keep,
+                      llvm::function_ref<uint32_t(OpId)> kindOf) {
+  return {keep, kindOf, layout.cutsSequences && task.pool.runtime.gathersInputsAgain};
+}
+
 /// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
 /// sum whole, there is nothing to wait for, and the layout is carried out without that.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
@@ -62,23 +69,24 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegre
   const bool gathersLogits = task.pool.runtime.gathersLogits;
   LayoutFilter strict(task.graph, costs.mesh, layout, /*isStrict=*/true, gathersLogits);
   auto strictKinds = [&](OpId op) { return strict.kindOf(op); };
+  const LayoutChoice waiting = choiceOf(task, layout, strict, strictKinds);
   if (task.graph.microBatches() == 1)
     return carryOut(task, costs.mesh,
-                    problemOfLayout(task.graph, costs.model, {strict, strictKinds}, copies, task.fusion, costs.moves),
-                    keepsToLimit);
+                    problemOfLayout(task.graph, costs.model, waiting, copies, task.fusion, costs.moves), keepsToLimit);
   if (std::optional<PlanningProblem> possible =
-          possibleProblemOfLayout(task.graph, costs.model, {strict, strictKinds}, copies, task.fusion, costs.moves)) {
-    llvm::Expected<Candidate> waiting = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
-    if (waiting || !waiting.errorIsA<PlannerError>())
-      return waiting;
-    auto [fault, message] = takeMessage(waiting.takeError());
+          possibleProblemOfLayout(task.graph, costs.model, waiting, copies, task.fusion, costs.moves)) {
+    llvm::Expected<Candidate> candidate = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
+    if (candidate || !candidate.errorIsA<PlannerError>())
+      return candidate;
+    auto [fault, message] = takeMessage(candidate.takeError());
     if (fault != Fault::NoPlan)
       return llvm::make_error<PlannerError>(fault, message);
   }
   LayoutFilter other(task.graph, costs.mesh, layout, /*isStrict=*/false, gathersLogits);
   auto otherKinds = [&](OpId op) { return other.kindOf(op); };
   return carryOut(task, costs.mesh,
-                  problemOfLayout(task.graph, costs.model, {other, otherKinds}, copies, task.fusion, costs.moves),
+                  problemOfLayout(task.graph, costs.model, choiceOf(task, layout, other, otherKinds), copies,
+                                  task.fusion, costs.moves),
                   keepsToLimit);
 }
 

@@ -314,7 +314,8 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
 PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice, WeightCopies copies,
                                 const Fusion &fusion, RedistributionSeconds &moves) {
   StorageLimit storage(graph, /*stage=*/{});
-  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf)
+  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf,
+                        choice.gathersAgain)
       .build();
 }
 
@@ -322,7 +323,8 @@ std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, con
                                                        LayoutChoice choice, WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves) {
   StorageLimit storage(graph, /*stage=*/{});
-  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf)
+  return ProblemBuilder(graph, model, choice.keep, storage, copies, fusion, /*moment=*/{}, &moves, choice.kindOf,
+                        choice.gathersAgain)
       .buildPossible();
 }
 

@@ -10,6 +10,7 @@ namespace apc {
 struct LayoutChoice {
   llvm::function_ref<bool(OpId, const Strategy &)> keep; ///< does it leave a strategy to an op?
   llvm::function_ref<uint32_t(OpId)> kindOf;             ///< ops of one number have one rule and keep the same
+  bool gathersAgain = false; ///< copies that products may be gathered beside (`PassUses::productsBeside`) are not kept
 };
 
 /// The problem that `buildProblem` returns, with the choices that \p choice leaves. \p moves: the seconds of values

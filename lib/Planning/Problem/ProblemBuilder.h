@@ -24,6 +24,15 @@ struct WaySeconds {
   double all = 0, exposed = 0;
 };
 
+/// How the copy of a value may come to the users of both passes.
+struct HubWays {
+  bool once = true;    ///< kept in between
+  bool again = false;  ///< for each pass apart
+  bool beside = false; ///< if again and gathered, then beside a product
+
+  friend auto operator<=>(const HubWays &, const HubWays &) = default;
+};
+
 /// Collects the tables of a problem; nodes first, then edges.
 class ProblemBuilder {
 public:
@@ -32,9 +41,10 @@ public:
 
   ProblemBuilder(const OpGraph &graph, const CostModel &model, Filter keep, const StorageLimit &storage,
                  WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment,
-                 RedistributionSeconds *known = nullptr, KindOf kindOf = nullptr)
-      : graph(graph), model(model), keep(keep), kindOf(kindOf), storage(storage), copies(copies), moment(moment),
-        passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
+                 RedistributionSeconds *known = nullptr, KindOf kindOf = nullptr, bool gathersAgain = false)
+      : graph(graph), model(model), keep(keep), kindOf(kindOf), storage(storage), copies(copies),
+        gathersAgain(gathersAgain), moment(moment),
+        passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped && !gathersAgain), uses(graph.uses()),
         opCosts(graph, model, moment), positions(graph.ops.size()),
         exposures(graph.overlaps ? exposuresOf(graph, fusion) : Exposures()), weights(graph.weights()), fusion(fusion),
         fused(fusion, model), alone(known ? *known : own.emplace(model.getMesh(), [&model](const Collective &each) {
@@ -89,6 +99,7 @@ private:
   void fillColumns();
   bool mayPay(ValueId value, OpGraph::Use use);
   std::vector<OpGraph::Use> outerUses(ValueId value) const;
+  HubWays waysOfHub(ValueId id, llvm::ArrayRef<OpGraph::Use> users) const;
   std::optional<NodeTableId> hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users);
   void fillHub(const TensorShape &shape, llvm::ArrayRef<uint32_t> sides, bool isAgain, int64_t numCopies,
                NodeTable &table, std::vector<Choice> &choices);
@@ -97,17 +108,19 @@ private:
                 std::optional<NodeTableId> hubTable);
   std::vector<bool> readAlike(uint32_t wanted) const;
   std::vector<double> innerSeconds(ValueId id, NodeId from, uint32_t given, int64_t repeats);
-  int64_t timesOf(uint32_t wanted, size_t choice) const;
+  /// By choice of a hub: how often a value comes there from `from`; none where it may not come so.
+  std::vector<std::optional<double>> timesToHub(const TensorShape &shape, const Sharding &from, uint32_t hub,
+                                                RedistributionSeconds::Row seconds) const;
   /// `use` is the user at the end of the edge, none for a hub.
   void addEdge(ValueId id, NodeId from, uint32_t given, NodeId to, uint32_t wanted, int64_t repeats, Exposure exposure,
                std::optional<OpGraph::Use> use = {});
   std::optional<OpGraph::Use> firstWaiting(ValueId value, llvm::ArrayRef<OpGraph::Use> users, int64_t repeats);
   /// For an exposed use of a value that comes by way of a hub which others read later.
   void addExposedWay(OpGraph::Use use, ValueId id, uint32_t given, Exposure ofHub);
-  /// For each pair of choices of a parameter and its user: does the limit on storage allow it? Empty where it says
-  /// nothing.
-  std::vector<bool> allowedColumns(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
-                                   RedistributionSeconds::Row seconds);
+  /// By choice of a user: how often a value of a hub, or of its producer, comes to it: not at all where an operand
+  /// before has it so; none where the limit on storage forbids it.
+  std::vector<std::optional<double>> timesToUser(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
+                                                 RedistributionSeconds::Row seconds);
 
   const OpGraph &graph;
   const CostModel &model;
@@ -115,6 +128,7 @@ private:
   KindOf kindOf; ///< null where nothing is known of what the filter leaves
   const StorageLimit &storage;
   WeightCopies copies;
+  bool gathersAgain; ///< what may be gathered again beside a product has to be
   std::optional<Moment> moment;
   PassUses passes;
   std::vector<std::vector<OpGraph::Use>> uses;
@@ -136,8 +150,9 @@ private:
   std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, PairTableId> pairTables;
   std::map<std::tuple<uint32_t, uint32_t, std::optional<unsigned>, Exposure>, size_t> directTables; ///< of exposed ways
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, bool> paid; ///< may the redistribution between two sides take time?
-  /// By what is given, what is wanted, whether it may come again, and the number of copies that count.
-  std::map<std::tuple<std::vector<uint32_t>, bool, int64_t>, NodeTableId> hubTables;
+  /// By what is given, what is wanted, how it may come, and the number of copies that count.
+  std::map<std::tuple<std::vector<uint32_t>, HubWays, int64_t>, NodeTableId> hubTables;
+  std::map<NodeTableId, HubWays> waysOfHubs;
   const Fusion &fusion;
   FusedCosts fused;
   bool isImpossible = false; ///< some edge has no possible pair

@@ -9,8 +9,8 @@
 
 namespace apc {
 
-static std::optional<double> withRepeats(std::optional<double> seconds, int64_t repeats) {
-  return seconds ? std::optional(*seconds * static_cast<double>(repeats)) : std::nullopt;
+static std::optional<double> withRepeats(std::optional<double> seconds, double repeats) {
+  return seconds ? std::optional(*seconds * repeats) : std::nullopt;
 }
 
 static std::optional<double> without(double shared, std::optional<double> seconds) {
@@ -91,6 +91,20 @@ std::vector<OpGraph::Use> ProblemBuilder::outerUses(ValueId value) const {
   return outer;
 }
 
+/// Activations come beside a product where the runtime gathers inputs again; where collectives run beside ops in any
+/// case, the step is simulated.
+HubWays ProblemBuilder::waysOfHub(ValueId id, llvm::ArrayRef<OpGraph::Use> users) const {
+  HubWays ways;
+  if (!passes.mayComeAgain(id, users))
+    return ways;
+  const bool isWeight = weights[id.index()], areWeightsDropped = copies == WeightCopies::Dropped;
+  ways.beside = !isWeight && model.getPool().runtime.gathersInputsAgain &&
+                !passes.productsBeside(passes.split(users).backward).empty();
+  ways.again = isWeight || !areWeightsDropped || ways.beside;
+  ways.once = !(isWeight && areWeightsDropped);
+  return ways;
+}
+
 /// A hub has the shardings that are given or wanted. None where at most one user may have to pay, who shares with
 /// nobody.
 std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<OpGraph::Use> users) {
@@ -102,18 +116,19 @@ std::optional<NodeTableId> ProblemBuilder::hubTable(ValueId id, llvm::ArrayRef<O
     key.push_back(wantedBy(use));
   std::sort(key.begin() + 1, key.end(), [&](uint32_t a, uint32_t b) { return a != b && sides[a] < sides[b]; });
   key.erase(std::unique(key.begin() + 1, key.end()), key.end());
-  bool mayComeAgain = passes.mayComeAgain(id, users);
-  int64_t numCopies = mayComeAgain ? countedCopies(graph, weights[id.index()], moment, users) : 0;
-  auto [entry, isNew] = hubTables.try_emplace({key, mayComeAgain, numCopies});
+  HubWays ways = waysOfHub(id, users);
+  int64_t numCopies = ways.again ? countedCopies(graph, weights[id.index()], moment, users) : 0;
+  auto [entry, isNew] = hubTables.try_emplace({key, ways, numCopies});
   if (!isNew)
     return entry->second;
   NodeTable table;
   std::vector<Choice> choices;
-  if (mayComeAgain) // first, for what costs nothing need not be kept
+  if (ways.again) // first, for what costs nothing need not be kept
     fillHub(value.shape, key, /*isAgain=*/true, /*numCopies=*/0, table, choices);
-  if (!mayComeAgain || copies == WeightCopies::Chosen)
+  if (ways.once)
     fillHub(value.shape, key, /*isAgain=*/false, numCopies, table, choices);
   entry->second = planning.problem.addNodeTable(std::move(table));
+  waysOfHubs[entry->second] = ways;
   sides.idOf({entry->second});
   llvm::transform(choices, std::back_inserter(columns.emplace_back()),
                   [](const Choice &choice) { return *choice.hub; });
@@ -152,11 +167,13 @@ std::vector<bool> ProblemBuilder::readAlike(uint32_t wanted) const {
 }
 
 /// `repeats` follows from `wanted`.
-std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
-                                                 RedistributionSeconds::Row seconds) {
-  std::vector<bool> allowed(seconds.size(), true);
+std::vector<std::optional<double>> ProblemBuilder::timesToUser(OpGraph::Use use, const Sharding &rest, uint32_t wanted,
+                                                               RedistributionSeconds::Row seconds) {
+  std::vector<std::optional<double>> times;
+  for (bool isThere : readAlike(wanted))
+    times.push_back(isThere ? 0 : 1);
   if (!storage.concerns(*graph.op(use.op).operands[use.operand]))
-    return allowed;
+    return times;
   std::optional<OpId> sum = storage.sumReadBy(use.op);
   if (sum && planning.nodeOf(*sum) != planning.nodeOf(use.op))
     sum.reset();
@@ -166,14 +183,28 @@ std::vector<bool> ProblemBuilder::allowedColumns(OpGraph::Use use, const Shardin
     if (sum)
       gradients = resultSharding(graph.ruleOf(*sum), choices[column].strategies[positions[sum->index()]], 0);
     bool isFree = seconds[column] && *seconds[column] == 0;
-    allowed[column] = storage.allows(use, rest, columns[wanted][column], isFree, gradients ? &*gradients : nullptr);
+    if (!storage.allows(use, rest, columns[wanted][column], isFree, gradients ? &*gradients : nullptr))
+      times[column].reset();
   }
-  return allowed;
+  return times;
 }
 
-/// A weight comes to its hub once, or once for each pass.
-int64_t ProblemBuilder::timesOf(uint32_t wanted, size_t choice) const {
-  return planning.choices[sides[wanted].table.index()][choice].again ? 2 : 1;
+/// A value comes once, or once for each pass; beside a product the second time takes no less than what the product does
+/// not hide.
+std::vector<std::optional<double>> ProblemBuilder::timesToHub(const TensorShape &shape, const Sharding &from,
+                                                              uint32_t hub, RedistributionSeconds::Row seconds) const {
+  NodeTableId table = sides[hub].table;
+  const bool isBeside = waysOfHubs.at(table).beside;
+  const double beside = graph.overlaps ? 2 : 1 + leastExposedShare(model.getPool().device);
+  std::vector<std::optional<double>> times;
+  for (auto [choice, own] : llvm::zip_equal(planning.choices[table.index()], seconds)) {
+    bool isGather = isBeside && model.localBytes(shape, *choice.hub) > model.localBytes(shape, from);
+    if (gathersAgain && isBeside && own.value_or(0) > 0 && choice.again != isGather)
+      times.push_back(std::nullopt);
+    else
+      times.push_back(!choice.again ? 1 : isGather ? beside : 2);
+  }
+  return times;
 }
 
 /// By row: the seconds of a value's moves inside the node of its producer, if \p from is that. Users outside, which run
@@ -199,16 +230,16 @@ void ProblemBuilder::addEdge(ValueId id, NodeId from, uint32_t given, NodeId to,
   if (isNew) {
     planning.exposures.push_back(exposure);
     PairTable table(column(given).size(), column(wanted).size());
-    std::vector<bool> isThere = readAlike(wanted);
     std::vector<double> shared = innerSeconds(id, from, given, repeats);
+    const auto runs = static_cast<double>(repeats);
     auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
-      std::vector<bool> allowed = use ? allowedColumns(*use, column(given)[row], wanted, seconds) : std::vector<bool>();
+      const Sharding &source = column(given)[row];
+      std::vector<std::optional<double>> times =
+          use ? timesToUser(*use, source, wanted, seconds) : timesToHub(graph.value(id).shape, source, wanted, seconds);
       for (size_t column = 0; column < seconds.size(); ++column)
         table.set(row, column,
-                  use && !allowed[column]
-                      ? std::nullopt
-                      : without(shared[row],
-                                withRepeats(seconds[column], isThere[column] ? 0 : timesOf(wanted, column) * repeats)));
+                  times[column] ? without(shared[row], withRepeats(seconds[column], *times[column] * runs))
+                                : std::nullopt);
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     isImpossible |= !isPossible(table);
@@ -268,7 +299,8 @@ void ProblemBuilder::addExposedWay(OpGraph::Use use, ValueId id, uint32_t given,
     std::vector<double> shared = innerSeconds(id, planning.nodeOf(graph.value(id).producer), given, repeats);
     auto add = [&](size_t row, RedistributionSeconds::Row seconds) {
       for (size_t column = 0; column < seconds.size(); ++column) // the edges by the hub say what is possible
-        table.set(row, column, without(shared[row], withRepeats(seconds[column], repeats)).value_or(0));
+        table.set(row, column,
+                  without(shared[row], withRepeats(seconds[column], static_cast<double>(repeats))).value_or(0));
     };
     movesOf(fusion.group(id)).between(graph.value(id).shape, column(given), column(wanted), add);
     planning.directTables.push_back({std::move(table), ofHub});

@@ -61,33 +61,41 @@ LayoutChoice choiceOf(const PlanningTask &task, const ParallelDegrees &layout,
   return {keep, kindOf, layout.cutsSequences && task.pool.runtime.gathersInputsAgain};
 }
 
-/// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1; where ranks of dp have the parts of some
-/// sum whole, there is nothing to wait for, and the layout is carried out without that.
+/// The cheapest way to carry the layout out with sums of gradients that wait so long; none where they cannot.
+std::optional<llvm::Expected<Candidate>> carryOutWaiting(const PlanningTask &task, const ParallelDegrees &layout,
+                                                         SumsWait sums, bool keepsToLimit, LayoutCosts &costs) {
+  WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
+  LayoutFilter filter(task.graph, costs.mesh, layout, sums, task.pool.runtime.gathersLogits);
+  auto kinds = [&](OpId op) { return filter.kindOf(op); };
+  // With sequence parallelism the parts of inputs are kept and gathered again where the runtime does so.
+  const LayoutChoice choice{filter, kinds, layout.cutsSequences && task.pool.runtime.gathersInputsAgain};
+  if (sums == SumsWait::Free)
+    return carryOut(task, costs.mesh,
+                    problemOfLayout(task.graph, costs.model, choice, copies, task.fusion, costs.moves), keepsToLimit);
+  std::optional<PlanningProblem> possible =
+      possibleProblemOfLayout(task.graph, costs.model, choice, copies, task.fusion, costs.moves);
+  if (!possible)
+    return std::nullopt;
+  llvm::Expected<Candidate> candidate = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
+  if (candidate || !candidate.errorIsA<PlannerError>())
+    return candidate;
+  auto [fault, message] = takeMessage(candidate.takeError());
+  if (fault == Fault::NoPlan)
+    return std::nullopt;
+  return llvm::Expected<Candidate>(llvm::make_error<PlannerError>(fault, message));
+}
+
+/// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1. Where ranks of cp have the parts of some
+/// sum alone, it waits for dp; where ranks of dp have them whole, there is nothing to wait for, and the layout is
+/// carried out without that.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
                                    LayoutCosts &costs) {
-  WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
-  const bool gathersLogits = task.pool.runtime.gathersLogits;
-  LayoutFilter strict(task.graph, costs.mesh, layout, /*isStrict=*/true, gathersLogits);
-  auto strictKinds = [&](OpId op) { return strict.kindOf(op); };
-  const LayoutChoice waiting = choiceOf(task, layout, strict, strictKinds);
-  if (task.graph.microBatches() == 1)
-    return carryOut(task, costs.mesh,
-                    problemOfLayout(task.graph, costs.model, waiting, copies, task.fusion, costs.moves), keepsToLimit);
-  if (std::optional<PlanningProblem> possible =
-          possibleProblemOfLayout(task.graph, costs.model, waiting, copies, task.fusion, costs.moves)) {
-    llvm::Expected<Candidate> candidate = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
-    if (candidate || !candidate.errorIsA<PlannerError>())
-      return candidate;
-    auto [fault, message] = takeMessage(candidate.takeError());
-    if (fault != Fault::NoPlan)
-      return llvm::make_error<PlannerError>(fault, message);
-  }
-  LayoutFilter other(task.graph, costs.mesh, layout, /*isStrict=*/false, gathersLogits);
-  auto otherKinds = [&](OpId op) { return other.kindOf(op); };
-  return carryOut(task, costs.mesh,
-                  problemOfLayout(task.graph, costs.model, choiceOf(task, layout, other, otherKinds), copies,
-                                  task.fusion, costs.moves),
-                  keepsToLimit);
+  const bool hasSums = task.graph.microBatches() > 1;
+  for (SumsWait sums : {SumsWait::ForAll, SumsWait::ForSome})
+    if (hasSums && (sums == SumsWait::ForAll || layout.context > 1))
+      if (auto candidate = carryOutWaiting(task, layout, sums, keepsToLimit, costs))
+        return std::move(*candidate);
+  return *carryOutWaiting(task, layout, SumsWait::Free, keepsToLimit, costs);
 }
 
 bool hasRole(const OpGraph &graph, ValueRole role) {

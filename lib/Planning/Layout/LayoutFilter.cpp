@@ -42,11 +42,11 @@ static std::vector<bool> opsOfConstants(const OpGraph &graph) {
   return areOf;
 }
 
-LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict,
+LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, SumsWait sums,
                            bool gathersLogits)
     : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
       ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
-      zero(layout.zero), isStrict(isStrict), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
+      zero(layout.zero), sums(sums), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
       inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()),
       isOfConstants(opsOfConstants(graph)), isOfLoss(lossValues(graph)), parts(stepParts(graph)),
       follows(graph.followers()), kindsOfOps(graph.ops.size()) {
@@ -77,16 +77,21 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
   for (const AxisList &axes : strategy.partialInputs)
     passing.append(axes);
   bool isSum = graph.op(op).accumulates && parts[op.index()] == Part::State;
+  if (isSum && !mayWait(op, passing))
+    return false;
   if (passing.empty())
-    return !isSum || zero >= 2 || !isStrict || replicasOf(op).empty();
+    return true;
   if (!follows[op.index()] && !graph.op(op).accumulates)
     return false;
-  if (!llvm::all_of(groups, [&](const AxisList &group) { return isAllOrNothing(passing, group); }))
-    return false;
-  bool waits = llvm::any_of(passing, [&](AxisId axis) { return llvm::is_contained(replicas, axis); });
-  if (isSum)
-    return waits ? zero <= 1 : zero >= 2 || !isStrict || replicasOf(op).empty();
-  return true;
+  return llvm::all_of(groups, [&](const AxisList &group) { return isAllOrNothing(passing, group); });
+}
+
+/// May a sum over micro-batches be partial over the axes of dp and cp among these?
+bool LayoutFilter::mayWait(OpId op, const AxisList &passing) const {
+  auto isPassing = [&](AxisId axis) { return llvm::is_contained(passing, axis); };
+  if (llvm::any_of(replicas, isPassing))
+    return zero <= 1 && (sums != SumsWait::ForAll || llvm::all_of(replicasOf(op), isPassing));
+  return zero >= 2 || sums == SumsWait::Free || replicasOf(op).empty();
 }
 
 bool LayoutFilter::readsLogits(OpId op) const {

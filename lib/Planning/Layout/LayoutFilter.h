@@ -13,6 +13,11 @@
 
 namespace apc {
 
+/// How long sums of gradients that are whole wait for the ranks of dp and cp: until after the last micro-batch, for all
+/// of them; there for some, for a rank of cp may have a part of a sum alone, as it has of a table of positions; or as
+/// can be.
+enum class SumsWait : uint8_t { ForAll, ForSome, Free };
+
 /// Which strategies of each op a layout allows. ZeRO decides about the storage of a training step:
 ///
 /// | zero | parameters | states | sums of gradients over micro-batches          |
@@ -26,10 +31,9 @@ namespace apc {
 /// those the batch is cut over the other ranks of dp while experts compute.
 class LayoutFilter {
 public:
-  /// \p isStrict: sums that are to wait until after the last micro-batch have to. Those whose parts every rank of dp
-  /// has whole cannot, and leave nothing to choose.
+  /// \p sums: of ZeRO 0 and 1. Sums whose parts every rank of dp has whole cannot wait, and leave nothing to choose.
   /// \p gathersLogits: tp cuts nothing behind the logits (`Runtime`).
-  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, bool isStrict,
+  LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, SumsWait sums,
                bool gathersLogits);
 
   bool operator()(OpId op, const Strategy &strategy);
@@ -44,6 +48,7 @@ private:
   int score(OpId op, const Strategy &strategy) const;
   int scoreStorage(OpId op, const Strategy &strategy) const;
   bool mayPass(OpId op, const Strategy &strategy) const;
+  bool mayWait(OpId op, const AxisList &passing) const;
   /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so. Of a table
   /// the rows are cut, as Megatron cuts the vocabulary: a head that shares it has the same part.
   std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
@@ -64,7 +69,8 @@ private:
   AxisList batchOfExperts;      ///< dp's axes without ep's
   std::vector<AxisList> groups; ///< axes of which an op passes sums over all or none
   int zero;
-  bool isStrict, gathersLogits, cutsSequences;
+  SumsWait sums;
+  bool gathersLogits, cutsSequences;
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;

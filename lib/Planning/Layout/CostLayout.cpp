@@ -26,6 +26,36 @@ llvm::Expected<Candidate> solve(const PlanningTask &task, const LayoutMesh &layo
   return costAnswer(task, layout.mesh, planning, result->assignment);
 }
 
+/// The cheapest way that keeps to the memory limit, or none. A search counts memory as a sum over ops: where the
+/// program that it finds takes more than there is, the limit is lowered by as much, and raised again by half where
+/// nothing is found so.
+std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem &planning) {
+  constexpr int mostSearches = 8; // the last step is then less than 1 % of the first
+  // A yardstick need not be exact: what fits and is near its bound will do.
+  SearchOptions options = task.searchOptions(PlanningTask::Part::References);
+  options.gapTolerance = std::max(options.gapTolerance, 0.02);
+  options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
+  options.timeLimitSeconds = std::min(options.timeLimitSeconds, 5.0);
+  int64_t limit = task.memoryLimitBytes, tooLarge = limit;
+  for (int search = 0; search < mostSearches; ++search) {
+    planning.problem.memoryLimitBytes = limit;
+    llvm::Expected<Candidate> smaller = solve(task, layout, planning, options);
+    if (!smaller) {
+      llvm::consumeError(smaller.takeError());
+      if (limit == task.memoryLimitBytes)
+        return std::nullopt;
+      limit += (tooLarge - limit) / 2;
+      continue;
+    }
+    const int64_t excess = smaller->cost.memory.total() - task.memoryLimitBytes;
+    if (excess <= 0)
+      return std::move(*smaller);
+    tooLarge = limit;
+    limit -= excess;
+  }
+  return std::nullopt;
+}
+
 /// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; where it does
 /// not, within the limit if that is to be kept. A layout that does not fit then either is returned all the same.
 llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem planning,
@@ -40,25 +70,9 @@ llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &l
   const MemoryTable &memory = fastest->cost.memory; // the layout says where parameters and states rest
   if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
     return fastest;
-  planning.problem.memoryLimitBytes = task.memoryLimitBytes;
-  // A yardstick need not be exact: what fits and is near its bound will do.
-  SearchOptions options = task.searchOptions(PlanningTask::Part::References);
-  options.gapTolerance = std::max(options.gapTolerance, 0.02);
-  options.maxFrontier = std::min<size_t>(options.maxFrontier, 100);
-  options.timeLimitSeconds = std::min(options.timeLimitSeconds, 5.0);
-  llvm::Expected<Candidate> smaller = solve(task, layout, planning, options);
-  if (smaller && smaller->cost.memory.total() <= task.memoryLimitBytes)
-    return smaller;
-  if (!smaller)
-    llvm::consumeError(smaller.takeError());
+  if (std::optional<Candidate> smaller = carryOutWithin(task, layout, planning))
+    return std::move(*smaller);
   return fastest;
-}
-
-/// With sequence parallelism the parts of inputs are kept and gathered again where the runtime does so.
-LayoutChoice choiceOf(const PlanningTask &task, const ParallelDegrees &layout,
-                      llvm::function_ref<bool(OpId, const Strategy &)> keep,
-                      llvm::function_ref<uint32_t(OpId)> kindOf) {
-  return {keep, kindOf, layout.cutsSequences && task.pool.runtime.gathersInputsAgain};
 }
 
 /// The cheapest way to carry the layout out with sums of gradients that wait so long; none where they cannot.

@@ -48,8 +48,8 @@ llvm::Expected<std::vector<size_t>> cutsOfLayout(const PlanningTask &whole, cons
   return balancedCuts(whole.graph, workers, numStages);
 }
 
-/// By stage: its part of the memory of its worker, in proportion to what the stages of `answer` need.
-static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAnswer &answer, MemoryShares kind) {
+/// By stage: its part of a limit on the memory of its worker, in proportion to what the stages of `answer` need.
+static std::vector<int64_t> sharesOf(int64_t limitBytes, const PipelineAnswer &answer, MemoryShares kind) {
   std::map<uint32_t, double> needed;
   auto bytesOf = [&](size_t stage) {
     return static_cast<double>(answer.stages[stage]->candidate->cost.memory.total());
@@ -60,8 +60,7 @@ static std::vector<int64_t> sharesOf(const PlanningTask &whole, const PipelineAn
         kind == MemoryShares::Apart ? bytesOf(stage) : static_cast<double>(answer.memory[stage].total());
   std::vector<int64_t> shares;
   for (size_t stage = 0; stage < answer.stages.size(); ++stage)
-    shares.push_back(
-        static_cast<int64_t>(static_cast<double>(whole.memoryLimitBytes) * bytesOf(stage) / needed[workerOf(stage)]));
+    shares.push_back(static_cast<int64_t>(static_cast<double>(limitBytes) * bytesOf(stage) / needed[workerOf(stage)]));
   return shares;
 }
 
@@ -112,10 +111,18 @@ llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, cons
   for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
     if (kind == MemoryShares::Together && layout.numChunks() == 1)
       continue;
-    std::vector<int64_t> shares = sharesOf(whole, *fastest->answer, kind);
-    llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares, costs);
-    if (!smaller || smaller->fits())
-      return smaller;
+    // Stages that keep to their shares may take more together: then of a limit that is lower by as much.
+    int64_t limit = whole.memoryLimitBytes;
+    for (int trial = 0; trial < 3 && limit > 0; ++trial) {
+      std::vector<int64_t> shares = sharesOf(limit, *fastest->answer, kind);
+      llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares, costs);
+      if (!smaller || smaller->fits())
+        return smaller;
+      const int64_t excess = smaller->answer ? fullestBytes(*smaller->answer) - whole.memoryLimitBytes : 0;
+      if (excess <= 0 || layout.numChunks() == 1)
+        break;
+      limit -= excess;
+    }
   }
   return fastest;
 }

@@ -29,6 +29,7 @@ struct BucketKey {
 struct OpenBucket {
   std::vector<size_t> moves;
   std::vector<int64_t> bytes; ///< by step
+  int64_t wholeBytes = 0;     ///< of the values
   std::set<ValueId> values;   ///< each moves once
 };
 
@@ -91,11 +92,15 @@ size_t BucketBuilder::readyAt(const GraphMove &move) const {
 }
 
 std::vector<int64_t> BucketBuilder::limits(const GraphMove &move) {
+  const unsigned group = *groupOf(move);
   std::vector<int64_t> limits;
-  for (const Collective &step : move.redistribution.collectives)
+  for (const Collective &step : move.redistribution.collectives) {
+    const int64_t whole = fusion.mostWholeBytes(group, step.kind);
+    const int64_t layer = whole < fusion.groupBytes[group] ? whole : noLimit;
     limits.push_back(step.kind == CollectiveKind::Slice
                          ? noLimit
-                         : static_cast<int64_t>(share * static_cast<double>(costs.bucketBytes(step))));
+                         : std::min(layer, static_cast<int64_t>(share * static_cast<double>(costs.bucketBytes(step)))));
+  }
   return limits;
 }
 
@@ -117,18 +122,21 @@ void BucketBuilder::add(size_t move, const BucketKey &key) {
   llvm::ArrayRef<Collective> steps = moves[move].redistribution.collectives;
   OpenBucket &own = open[key];
   own.bytes.resize(steps.size());
-  auto fits = [&](llvm::ArrayRef<int64_t> bytes) {
+  const int64_t ownBytes = graph.value(moves[move].values.front()).shape.bytes();
+  auto fits = [&](llvm::ArrayRef<int64_t> bytes, int64_t wholeBytes) {
     return llvm::all_of(llvm::enumerate(steps), [&](const auto &step) {
-      return addSaturating(bytes[step.index()], costedBytes(step.value())) <= limit[step.index()];
+      return addSaturating(bytes[step.index()], costedBytes(step.value())) <= limit[step.index()] &&
+             addSaturating(wholeBytes, ownBytes) <= fusion.mostWholeBytes(key.group, step.value().kind);
     });
   };
-  if (!fits(std::vector<int64_t>(steps.size(), 0)))
+  if (!fits(std::vector<int64_t>(steps.size(), 0), 0))
     return; // alone in a buffer, and others need not wait for it
-  if (!fits(own.bytes) || own.values.count(moves[move].values.front()))
+  if (!fits(own.bytes, own.wholeBytes) || own.values.count(moves[move].values.front()))
     close(own, limit);
   own.bytes.resize(steps.size());
   own.moves.push_back(move);
   own.values.insert(moves[move].values.front());
+  own.wholeBytes += ownBytes;
   for (auto [step, bytes] : llvm::zip_equal(steps, own.bytes))
     bytes += costedBytes(step);
 }

@@ -17,6 +17,13 @@ double secondsAt(Collective collective, int64_t bytes, const CostModel &model) {
 
 } // namespace
 
+int64_t Fusion::mostWholeBytes(unsigned group, CollectiveKind kind) const {
+  const bool isPart = kind == CollectiveKind::AllGather || kind == CollectiveKind::ReduceScatter;
+  if (mostBytes || !isPart || group >= layerBytes.size() || !layerBytes[group])
+    return groupBytes[group];
+  return std::min(*layerBytes[group], groupBytes[group]);
+}
+
 int64_t efficientBytes(const Collective &collective, const CostModel &model) {
   constexpr double share = 0.05;                    // of the time may be latency
   constexpr int64_t most = int64_t(1) << 40;        // no buffer is larger
@@ -52,7 +59,7 @@ double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
   if (collective.kind == CollectiveKind::Slice || numExchanges(collective) != 1)
     return model.collectiveSeconds(collective);
   int64_t bytes = costedBytes(collective);
-  int64_t together = std::min(bucketBytes(collective), fusion.groupBytes[group]);
+  int64_t together = std::min(bucketBytes(collective), fusion.mostWholeBytes(group, collective.kind));
   if (bytes >= together)
     return model.collectiveSeconds(collective);
   double own = static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together);

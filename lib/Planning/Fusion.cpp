@@ -1,11 +1,15 @@
 // Groups of values by their part in the update of parameters.
 #include "Fusion.h"
 
+#include "Layout/LayerwiseCuts.h"
+
+#include "apc/Graph/StageSplit.h"
 #include "apc/Support/Saturating.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace apc {
@@ -56,9 +60,30 @@ private:
 
 } // namespace
 
-Fusion fusionOf(const OpGraph &graph, const PlanRequest &request) {
+std::optional<int64_t> elementsOfLayer(const OpGraph &graph) {
+  const std::vector<size_t> starts = layerStarts(graph);
+  if (starts.size() < 2)
+    return std::nullopt;
+  const size_t middle = (starts.size() - 1) / 2;
+  const std::vector<OpId> forward = forwardOps(graph);
+  const std::vector<ValueId> storages = graph.storages();
+  std::set<ValueId> read;
+  int64_t elements = 0;
+  for (size_t place = starts[middle]; place < starts[middle + 1]; ++place)
+    for (std::optional<ValueId> value : graph.op(forward[place]).operands) {
+      if (!value)
+        continue;
+      const ValueId storage = storages[value->index()];
+      if (graph.value(storage).role == ValueRole::Parameter && read.insert(storage).second)
+        elements = addSaturating(elements, graph.value(storage).shape.numElements());
+    }
+  return elements > 0 ? std::optional(elements) : std::nullopt;
+}
+
+Fusion fusionOf(const OpGraph &graph, const PlanRequest &request, std::optional<int64_t> layerElements) {
   Fusion fusion;
   fusion.mostBytes = request.fusionBytes;
+  fusion.layerElements = layerElements;
   if (request.mode != StepMode::Train || request.fusionBytes == 0)
     return fusion;
   ValueSorter sorter(graph);
@@ -70,8 +95,12 @@ Fusion fusionOf(const OpGraph &graph, const PlanRequest &request) {
       continue;
     auto [entry, isNew] = groups.try_emplace({*purpose, value.shape.elementBits, graph.op(value.producer).format},
                                              static_cast<unsigned>(groups.size()));
-    if (isNew)
+    if (isNew) {
       fusion.groupBytes.push_back(0);
+      const bool isByLayer = layerElements && (*purpose == Purpose::Parameter || *purpose == Purpose::Gradient);
+      fusion.layerBytes.push_back(
+          isByLayer ? std::optional(TensorShape{{*layerElements}, value.shape.elementBits}.bytes()) : std::nullopt);
+    }
     fusion.groupOf.back() = entry->second;
     fusion.groupBytes[entry->second] = addSaturating(fusion.groupBytes[entry->second], value.shape.bytes());
   }

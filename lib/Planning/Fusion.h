@@ -16,6 +16,11 @@ namespace apc {
 /// - squares of gradients, of which a norm is made: single numbers.
 ///
 /// Nothing of these is waited for by the forward or backward pass but parameters, which are there from the start.
-Fusion fusionOf(const OpGraph &graph, const PlanRequest &request);
+/// \p layerElements: of the parameters of a layer (`elementsOfLayer`), by which gathered parameters and gradients that
+/// are reduced into parts travel at most.
+Fusion fusionOf(const OpGraph &graph, const PlanRequest &request, std::optional<int64_t> layerElements = {});
+
+/// Of the parameters that the middle one of equal layers reads; none where the graph repeats none.
+std::optional<int64_t> elementsOfLayer(const OpGraph &graph);
 
 } // namespace apc

@@ -150,7 +150,8 @@ llvm::Expected<PlanningTask> makeTask(const OpGraph &graph, const PlanRequest &r
                     std::move(*bound),
                     control.within(request.timeLimitSeconds)};
   task.begin = control.begin.value_or(task.begin);
-  task.fusion = fusionOf(graph, request);
+  const bool mayGather = request.mode == StepMode::Train && request.fusionBytes != 0;
+  task.fusion = fusionOf(graph, request, mayGather ? elementsOfLayer(graph) : std::nullopt);
   return task;
 }
 

@@ -167,6 +167,28 @@ TEST_CASE("A bucket that would be larger than its limit is closed, and what is l
   CHECK(step.cost().buckets.empty());
 }
 
+TEST_CASE("Weights are gathered by the layer at most, however many bytes the link could take at once") {
+  Gathers step(5);
+  step.together(step.parameters, std::nullopt);
+  // 13 MiB by the link: 1 + 2 + 3 + 4, and 5 alone.
+  REQUIRE(step.cost().buckets.size() == 1);
+  CHECK(step.cost().buckets[0].moves == std::vector<size_t>{0, 1, 2, 3});
+  step.fusion.layerBytes = {3 * mebi};
+  GraphCost cost = step.cost();
+  REQUIRE(cost.buckets.size() == 1);
+  CHECK(cost.buckets[0].moves == std::vector<size_t>{0, 1});
+  CHECK(cost.buckets[0].limitBytes == 3 * mebi);
+  CHECK(cost.communicationSeconds == Approx(gatherSeconds(3) + gatherSeconds(3) + gatherSeconds(4) + gatherSeconds(5)));
+  // A value has no less than its share of 3 MiB; gradients that stay whole, and a size that is asked for, know no
+  // layer.
+  FusedCosts costs(step.fusion, step.model);
+  CHECK(costs.leastSeconds(gather(mebi), 0) == Approx(gatherSeconds(3) / 3));
+  CHECK(step.fusion.mostWholeBytes(0, CollectiveKind::ReduceScatter) == 3 * mebi);
+  CHECK(step.fusion.mostWholeBytes(0, CollectiveKind::AllReduce) == 15 * mebi);
+  step.fusion.mostBytes = 10 * mebi;
+  CHECK(step.cost().buckets[0].moves == std::vector<size_t>{0, 1, 2, 3});
+}
+
 TEST_CASE("Gradients of a bucket are reduced when the last is made; their updates wait for it") {
   Step step;
   ValueId x = *step.add({}, true, 64 * 1024, true, ValueRole::Input);

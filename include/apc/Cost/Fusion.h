@@ -12,12 +12,21 @@ namespace apc {
 
 /// The values of a graph that may be exchanged together, in groups, and the most bytes of one exchange. Two gradients
 /// of 8 MiB in group 0: groupOf = {0, 0}, groupBytes = {16 MiB}.
+///
+/// Weights that are gathered for their use travel by the layer at most, and so do gradients that are reduced into
+/// parts: two layers are whole at once then, however long the latency of many devices makes a bucket. FSDP does so
+/// (torchtitan torchtitan/distributed/fsdp.py wraps each block).
 struct Fusion {
   std::vector<std::optional<unsigned>> groupOf; ///< by value; none: the value moves alone. Empty: all do
   std::vector<int64_t> groupBytes;              ///< by group: the whole tensors of its values, each once
   std::optional<int64_t> mostBytes;             ///< of a bucket on one device; none: by the link of its collective
+  std::optional<int64_t> layerElements = {};    ///< of the parameters of a layer; none: the graph repeats none
+  /// By group: the bytes of as many elements, where values travel by the layer; empty: none do.
+  std::vector<std::optional<int64_t>> layerBytes = {};
 
   std::optional<unsigned> group(ValueId value) const { return groupOf.empty() ? std::nullopt : groupOf[value.index()]; }
+  /// The most bytes of whole tensors of a group in an exchange of this kind.
+  int64_t mostWholeBytes(unsigned group, CollectiveKind kind) const;
 };
 
 /// The bytes of a collective at which the algorithm that is then the fastest spends 5 % of its time on latency: 19

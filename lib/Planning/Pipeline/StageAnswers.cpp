@@ -140,7 +140,7 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
       PlanningTask{own->graph, own->request, pool, wanted.limitBytes, whole.search, std::move(*pins), whole.control});
   own->task->control.effort = effort;
   own->task->spend(preparingWork(own->graph));
-  own->task->fusion = fusionOf(own->graph, own->request);
+  own->task->fusion = fusionOf(own->graph, own->request, whole.fusion.layerElements);
   return own;
 }
 

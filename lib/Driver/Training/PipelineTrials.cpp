@@ -1,5 +1,6 @@
 // The points that numbers of workers begin with.
 #include "PipelineTrials.h"
+#include "Workers/EvenShares.h"
 #include "Workers/LayoutPoint.h"
 #include "Workers/TakenPoints.h"
 

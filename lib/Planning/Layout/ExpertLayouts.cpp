@@ -130,7 +130,12 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
       return llvm::Error::success();
     if (*fits) {
       layout.chunks = 2;
-      return add(layout).takeError();
+      fits = add(layout);
+      if (!fits || *fits || !bytesOf(layout))
+        return fits.takeError();
+      // Memory binds: with more workers nothing has to be gathered again.
+      fitsRecomputed = true;
+      continue;
     }
     // With twice as many workers twice as many micro-batches are in flight.
     constexpr double same = 0.9;

@@ -30,7 +30,7 @@ llvm::Expected<Candidate> solve(const PlanningTask &task, const LayoutMesh &layo
 /// program that it finds takes more than there is, the limit is lowered by as much, and raised again by half where
 /// nothing is found so.
 std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem &planning) {
-  constexpr int mostSearches = 8; // the last step is then less than 1 % of the first
+  constexpr int mostSearches = 4; // more of them let few layouts fit, and those that do not take long
   // A yardstick need not be exact: what fits and is near its bound will do.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);
   options.gapTolerance = std::max(options.gapTolerance, 0.02);

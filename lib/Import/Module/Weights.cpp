@@ -198,7 +198,18 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic) 
   return llvm::Error::success();
 }
 
+/// Stored integers, of which `op` makes as many floats: quantized weights.
+static bool dequantizesStored(const ImportState &state, mlir::Operation *op) {
+  if (op->getNumResults() != 1 || !mayBeWeight(op->getResult(0)) || op->getNumOperands() == 0)
+    return false;
+  mlir::Value first = op->getOperand(0);
+  return !isAbsent(first) && !mayBeWeight(first) && state.storedConstants.contains(first.getDefiningOp()) &&
+         shapeOf(first) && shapeOf(first)->dims == shapeOf(op->getResult(0))->dims;
+}
+
 bool rearrangesStored(const ImportState &state, mlir::Operation *op) {
+  if (dequantizesStored(state, op))
+    return true;
   auto interface = llvm::dyn_cast<OperatorInterface>(op);
   int64_t numStored = 0;
   std::optional<unsigned> bits;

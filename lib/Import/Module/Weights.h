@@ -24,7 +24,7 @@ llvm::Error findInputWeights(ImportState &state, llvm::ArrayRef<bool> symbolic);
 void findConstantWeights(ImportState &state);
 
 /// Does `op`, whose operands are constants, rearrange stored floats, each of them at most once: transpose, slice,
-/// concatenate, cast? Its results are then as good as stored.
+/// concatenate, cast, dequantize? Its results are then as good as stored.
 bool rearrangesStored(const ImportState &state, mlir::Operation *op);
 
 /// Notes parameters that may be copies of tied weights: exporters that fold a Transpose of an embedding table store it

@@ -6,7 +6,7 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
-#include "apc/Import/Import.h"
+#include "apc/Import/StoredNumbers.h"
 #include "apc/Support/Error.h"
 #include "apc/Transforms/ChangeBatch.h"
 #include "apc/Transforms/RecognizeComposites.h"
@@ -98,19 +98,9 @@ llvm::Error TrainingRunner::readAllExpected() {
 
 ParameterSource TrainingRunner::initial() const {
   return [this](ParameterOp parameter) -> llvm::Expected<Tensor> {
-    auto type = llvm::cast<mlir::RankedTensorType>(parameter.getOutput().getType());
-    if (auto shape = parameter->getAttrOfType<mlir::DenseI64ArrayAttr>(shapeAttribute))
-      type = mlir::RankedTensorType::get(shape.asArrayRef(), type.getElementType());
-    if (parameter.getSource() == zerosSource)
-      return zeros(type);
-    llvm::StringRef name = parameter.getName();
-    if (parameter.getSource() == masterSource)
-      name.consume_back(masterSuffix);
-    auto folded = model->folded.find(name.str());
-    auto tensor = folded == model->folded.end() ? data->tensor(name, *parameter->getContext())
-                                                : llvm::Expected<Tensor>(Tensor::read(folded->second));
+    llvm::Expected<Tensor> tensor = storedNumbers(parameter, *data, &model->folded);
     if (tensor && tensor->isFloat()) {
-      tensor->element = type.getElementType();
+      tensor->element = wholeTypeOf(parameter).getElementType();
       roundToElement(*tensor);
     }
     return tensor;

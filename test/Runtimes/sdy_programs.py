@@ -62,7 +62,6 @@ CASES = {  # name: model, devices, flags; the number of devices of a layout is i
 }
 REFUSED = {  # for a reason that the message says
     "gpt stages": "dim 0 of 101 over 2 devices",
-    "bert_large by data": "dim 0 of 30522 over 8 devices",
     "gpt3_175b cut": "dim 0 of 50257 over 8 devices",
 }
 

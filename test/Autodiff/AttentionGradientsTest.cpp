@@ -113,8 +113,14 @@ TEST_CASE("Multi-head attention reverses, with bias, added masks and causal mask
   checkGradients(multiHead({"2x3x4xf64", "2x3x4xf64", "2x3x4xf64", "12xf64", "none", "1x2x3x3xf64"},
                            ", unidirectional = 1 : i64"));
   checkGradients(multiHead({"2x3x4xf64", "2x2x5x2xf64", "2x2x5x3xf64", "14xf64"}, ""));
-  CHECK(refusalOf(multiHead({"2x3x2x3x2xf64"}, "")) ==
-        "queries, keys and values are packed in one operand, and operands of their own are accepted");
+}
+
+TEST_CASE("Multi-head attention reverses of queries, keys and values that are packed, with bias too") {
+  for (const char *bias : {"none", "12xf64"}) {
+    checkGradients(multiHead({"2x3x2x3x2xf64", "none", "none", bias}, ""));
+    checkGradients(multiHead({"2x3x12xf64", "none", "none", bias}, ", unidirectional = 1 : i64"));
+    checkGradients(multiHead({"2x3x4xf64", "2x5x2x2x2xf64", "none", bias}, ""));
+  }
 }
 
 TEST_CASE("Multi-head attention reverses under masks of padding: lengths, first positions, tables") {
@@ -135,8 +141,15 @@ TEST_CASE("Attention with a projection reverses, of parts alike or not, with bia
   checkGradients(projected({"2x3x5xf64", "5x12xf64", "12xf64"}, ", unidirectional = 1 : i64, scale = 0.25 : f32"));
   checkGradients(projected({"2x3x5xf64", "5x14xf64", "14xf64", "[2, 3] : 2xi32", "none", "1x2x3x3xf64"},
                            ", qkv_hidden_sizes = array<i64: 4, 4, 6>"));
-  CHECK(refusalOf(projected({"2x3x5xf64", "5x12xf64", "12xf64", "none", "2x2x2x4x2xf64"}, "")) ==
-        "operand 'past' is given, and none is accepted, or MultiHeadAttention behind a projection");
+  for (const char *causal : {"", ", unidirectional = 1 : i64"}) {
+    OpCase cached = projected({"2x3x5xf64", "5x12xf64", "12xf64", "none", "2x2x2x4x2xf64"}, causal);
+    checkGradients(cached);
+    cached.numResults = 2;
+    checkGradients(cached);
+  }
+  CHECK(refusalOf(projected({"2x3x5xf64", "5x12xf64", "12xf64", "none", "2x2x2x4x2xf64", "none", "[4] : 1xi32"},
+                            ", past_present_share_buffer = 1 : i64")) ==
+        "attribute 'past_present_share_buffer' is 1, and 0 is accepted");
   CHECK(refusalOf(projected({"2x3x5xf64", "5x12xf64"}, ", do_rotary = 1 : i64")) ==
         "attribute 'do_rotary' is 1, and 0 is accepted");
 }
@@ -154,6 +167,20 @@ TEST_CASE("Group query attention reverses, rotated, in a window, packed, with ad
   }
   checkGradients(groupQuery(apart, {}, ", softcap = 0.75 : f32, local_window_size = 2 : i64"));
   checkGradients(groupQuery({"2x3x16xf64"}, {"none", "none", "none", "2x1x3x3xf64"}, ", softcap = 2.0 : f32"));
+}
+
+TEST_CASE("Group query attention reverses behind norms of its queries and keys") {
+  const std::vector<std::string> cosines = {"cut 5x1xf64", "cut 5x1xf64"};
+  auto normed = [&](const std::vector<std::string> &first, const std::string &attributes) {
+    std::vector<std::string> behind = cosines;
+    behind.resize(7, "none");
+    behind.insert(behind.end(), {"2xf64", "2xf64"});
+    return groupQuery(first, behind, attributes);
+  };
+  for (const char *rotary : {"", ", do_rotary = 1 : i64, qk_norm_epsilon = 0.25 : f32"}) {
+    checkGradients(normed({"2x3x8xf64", "2x3x4xf64", "2x3x4xf64"}, rotary));
+    checkGradients(normed({"2x3x16xf64"}, rotary));
+  }
 }
 
 TEST_CASE("ONNX's own attention reverses, of heads apart or in one dim, with fewer key heads, under masks") {

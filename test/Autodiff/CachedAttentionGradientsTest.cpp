@@ -130,8 +130,6 @@ TEST_CASE("Keys and values of a cache are trained, of group query attention") {
 TEST_CASE("Refusals of attention name what is in the way and what is accepted") {
   CHECK(refusalOf(groupQuery(apart, ", sliding_window_cache = 1 : i64")) ==
         "attribute 'sliding_window_cache' is 1, and 0 is accepted");
-  CHECK(refusalOf(groupQuery(with(apart, 14, {"2xf64"}), "")) ==
-        "operand 'q_norm_weight' is given, and none is accepted");
   CHECK(refusalOf(groupQuery(with(apart, 6, {"[5] : 1xi32"}), "")) ==
         "operand 'total_sequence_length' is 5, and without a past 3 is accepted");
   CHECK(refusalOf(groupQuery(with(inEight, 6, {"[2] : 1xi32"}), "")) ==
@@ -140,8 +138,6 @@ TEST_CASE("Refusals of attention name what is in the way and what is accepted") 
         "operand 'key' has 4 positions, and 3, as 'query' has, are accepted");
   CHECK(refusalOf(groupQuery(apart, ", do_rotary = 1 : i64")) ==
         "attribute 'do_rotary' is given without tables, and one beside 'cos_cache' and 'sin_cache' is accepted");
-  CHECK(refusalOf(groupQuery(with(apart, 11, {"4xf64"}), ", qk_output = 2 : i64", 4)) ==
-        "the loss depends on weights beside a sink, its result 3, and on scores, 'qk_output' 1, is accepted");
   const std::vector<std::string> buffered = {"2x3x4xf64", "2x3x4xf64",   "2x3x4xf64",   "none",       "none",
                                              "none",      "2x2x4x2xf64", "2x2x4x2xf64", "[1] : 1xi32"};
   CHECK(refusalOf(multiHead(buffered, "")) ==

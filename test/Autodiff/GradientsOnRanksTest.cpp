@@ -156,6 +156,9 @@ TEST_CASE("Gradients of multi-head attention are the same on ranks") {
   checkOnRanks(filledUp("apc.multi_head_attention",
                         {"2x3x4xf64", "2x3x4xf64", "2x3x4xf64", "12xf64", "none", "1x2x3x3xf64"}, 10,
                         heads + ", unidirectional = 1 : i64"));
+  checkOnRanks(filledUp("apc.multi_head_attention", {"2x3x2x3x2xf64", "none", "none", "12xf64"}, 10, heads));
+  checkOnRanks(filledUp("apc.multi_head_attention", {"2x3x12xf64", "none", "none", "12xf64"}, 10, heads));
+  checkOnRanks(filledUp("apc.multi_head_attention", {"2x3x4xf64", "2x5x2x2x2xf64", "none", "12xf64"}, 10, heads));
 }
 
 TEST_CASE("Gradients of group query attention are the same on ranks, rotated and packed too") {
@@ -166,6 +169,9 @@ TEST_CASE("Gradients of group query attention are the same on ranks, rotated and
     operands.insert(operands.end(), lengths.begin(), lengths.end());
     checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", local_window_size = 2 : i64"));
     operands.insert(operands.end(), {"cut 5x1xf64", "cut 5x1xf64"});
+    checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", do_rotary = 1 : i64"));
+    operands.resize(14, "none");
+    operands.insert(operands.end(), {"2xf64", "2xf64"});
     checkOnRanks(filledUp("apc.group_query_attention", operands, 16, heads + ", do_rotary = 1 : i64"));
   }
 }
@@ -275,6 +281,8 @@ TEST_CASE("Gradients of Fourier transforms and determinants are the same on rank
 TEST_CASE("Gradients of projected attention and masks of padding are the same on ranks") {
   checkOnRanks(filledUp("apc.projected_attention",
                         {"2x3x4xf64", "4x12xf64", "12xf64", "[2, 3] : 2xi32", "none", "1x2x3x3xf64"}, 7,
+                        "num_heads = 2 : i64, unidirectional = 1 : i64"));
+  checkOnRanks(filledUp("apc.projected_attention", {"2x3x5xf64", "5x12xf64", "12xf64", "none", "2x2x2x4x2xf64"}, 7,
                         "num_heads = 2 : i64, unidirectional = 1 : i64"));
   checkOnRanks(filledUp("apc.multi_head_attention",
                         {"2x3x4xf64", "2x5x4xf64", "2x5x6xf64", "14xf64", "[[1, 1, 0, 1, 0]] : 1x5xi32"}, 10,

@@ -52,4 +52,13 @@ TEST_CASE("The loss may depend on scores of attention of many heads and of group
                             "num_heads = 4 : i64, kv_num_heads = 2 : i64, qk_output = 2 : i64, softcap = 0.75 : f32"));
   checkGradients(withScores("apc.group_query_attention", groups, 16,
                             "num_heads = 4 : i64, kv_num_heads = 2 : i64, qk_output = 1 : i64, causal = 0 : i64"));
+  for (const char *weights :
+       {"qk_output = 2 : i64", "qk_output = 2 : i64, smooth_softmax = 1 : i64, causal = 0 : i64"}) {
+    std::vector<std::string> besideSinks = groups;
+    besideSinks.resize(16, "none");
+    if (!llvm::StringRef(weights).contains("smooth"))
+      besideSinks[11] = "4xf64";
+    checkGradients(withScores("apc.group_query_attention", besideSinks, 16,
+                              "num_heads = 4 : i64, kv_num_heads = 2 : i64, " + std::string(weights)));
+  }
 }

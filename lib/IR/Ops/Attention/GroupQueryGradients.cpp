@@ -8,6 +8,7 @@
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Ops/Normalization/Normalization.h"
 
 #include <array>
 
@@ -116,15 +117,12 @@ public:
         keyHeads(op.getKvNumHeads()), size(dimsOf(g.operand(Query))[2] / (isPacked ? heads + 2 * keyHeads : heads)) {}
 
   bool isTrained() {
-    for (unsigned operand : {KeyScale, ValueScale, QueryNorm, KeyNorm})
+    for (unsigned operand : {KeyScale, ValueScale})
       if (!isAbsent(g.operand(operand)))
         return g.refuse("operand '" + operandName(op, operand) + "' is given, and none is accepted");
     if (op.getSlidingWindowCache() != 0)
       return g.refuse("attribute 'sliding_window_cache' is " + llvm::Twine(op.getSlidingWindowCache()) +
                       ", and 0 is accepted");
-    if (g.incoming(3) && returnedStage() == ScoreStage::Softmax && hasSink())
-      return g.refuse("the loss depends on weights beside a sink, its result 3, and on scores, 'qk_output' 1, is "
-                      "accepted");
     return isPlaced() && mayRotate();
   }
 
@@ -167,7 +165,6 @@ private:
 
   ScoreStage returnedStage() { return op.getQkOutput() == 2 ? ScoreStage::Softmax : ScoreStage::Biased; }
   bool isSmooth() { return static_cast<int64_t>(op.getSmoothSoftmax().value_or(0)) > 0; }
-  bool hasSink() { return isSmooth() || !isAbsent(g.operand(HeadSink)); }
 
   /// Through the result of the heads, and through their scores.
   HeadValues ofResults() {
@@ -181,12 +178,11 @@ private:
       forward.mayHideAll = true; // minus infinity at all keys
     }
     takeSink(forward);
-    bool ofQuery = g.wants(Query);
     auto wants = [&](unsigned operand, unsigned past) {
-      return (isPacked ? ofQuery : g.wants(operand)) || g.wants(past);
+      return g.wants(isPacked ? unsigned(Query) : operand) || g.wants(past);
     };
-    const WantedHeads wanted{ofQuery, wants(Key, PastKey), wants(Value, PastValue), g.wants(AttentionBias),
-                             g.wants(HeadSink)};
+    const WantedHeads wanted{g.wants(Query) || g.wants(QueryNorm), wants(Key, PastKey) || g.wants(KeyNorm),
+                             wants(Value, PastValue), g.wants(AttentionBias), g.wants(HeadSink)};
     HeadValues gradients;
     if (g.incoming())
       gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, keyHeads), wanted);
@@ -224,7 +220,7 @@ private:
       unsigned operand = index == 0 ? Query : index == 1 ? Key : Value;
       part = joinFromHeads(g, part, keyHeads);
       if (operand != Value)
-        part = rotated(part, operand == Query ? heads : keyHeads, /*isBack=*/true);
+        part = beforeNorm(operand, rotated(part, countOf(operand), /*isBack=*/true));
       if (!isPacked)
         g.give(operand, part);
     }
@@ -250,14 +246,48 @@ private:
     g.give(Query, g.make<ConcatOp>(llvm::ArrayRef<mlir::Value>(parts), g.attribute("axis", int64_t(2))));
   }
 
+  int64_t countOf(unsigned operand) const { return operand == Query ? heads : keyHeads; }
+  /// [b, s, count * size].
+  mlir::Value flatOf(unsigned operand) {
+    if (!isPacked)
+      return g.operand(operand);
+    int64_t begin = size * (operand == Query ? 0 : operand == Key ? heads : heads + keyHeads);
+    return lastSlice(g, g.operand(Query), begin, begin + countOf(operand) * size);
+  }
   mlir::Value headsOf(unsigned operand) {
-    int64_t count = operand == Query ? heads : keyHeads;
-    mlir::Value flat = g.operand(operand);
-    if (isPacked) {
-      int64_t begin = size * (operand == Query ? 0 : operand == Key ? heads : heads + keyHeads);
-      flat = lastSlice(g, g.operand(Query), begin, begin + count * size);
-    }
-    return splitIntoHeads(g, operand == Value ? flat : rotated(flat, count, /*isBack=*/false), count, keyHeads);
+    mlir::Value flat = flatOf(operand);
+    if (operand != Value)
+      flat = rotated(normalised(operand, flat), countOf(operand), /*isBack=*/false);
+    return splitIntoHeads(g, flat, countOf(operand), keyHeads);
+  }
+
+  /// [b, s, count, size], whose last dim is normalised where the operand has a norm.
+  mlir::Value apart(unsigned operand, mlir::Value flat) {
+    llvm::ArrayRef<int64_t> dims = dimsOf(flat);
+    return shaped(g, flat, {dims[0], dims[1], countOf(operand), size});
+  }
+  static unsigned normOf(unsigned operand) { return operand == Query ? QueryNorm : KeyNorm; }
+  mlir::NamedAttribute epsilon() {
+    double own = floatAttribute(op, "qk_norm_epsilon", 1e-6);
+    return g.attribute("epsilon", g.getBuilder().getF32FloatAttr(static_cast<float>(own)));
+  }
+  mlir::Value normalised(unsigned operand, mlir::Value flat) {
+    mlir::Value scale = g.operand(normOf(operand));
+    if (isAbsent(scale))
+      return flat;
+    return g.reshapeTo(g.make<RMSNormalizationOp>({apart(operand, flat), scale}, epsilon()), flat);
+  }
+  /// The gradient of an operand from that of its normalised form, which also gives that of the norm's scale.
+  mlir::Value beforeNorm(unsigned operand, mlir::Value gradient) {
+    mlir::Value scale = g.operand(normOf(operand));
+    if (isAbsent(scale))
+      return gradient;
+    const llvm::SmallVector<mlir::NamedAttribute, 3> attributes = {g.attribute("axis", int64_t(3)), epsilon(),
+                                                                   g.attribute("centred", int64_t(0))};
+    mlir::Value x = apart(operand, flatOf(operand)), own = apart(operand, gradient);
+    if (g.wants(normOf(operand)))
+      g.give(normOf(operand), g.sumTo(g.make<LayerNormalizationScaleGradOp>({own, x}, attributes), scale));
+    return g.reshapeTo(g.make<LayerNormalizationGradOp>({own, x, scale}, attributes), gradient);
   }
 
   /// [b, s, count * size] turned by the angles of the positions.

@@ -27,8 +27,7 @@ struct WantedHeads {
 };
 /// The gradients of `heads` where `arriving` comes back to [b, heads, s, e]; null where they are not wanted.
 HeadValues gradientsOfHeads(GradientBuilder &g, const HeadValues &heads, mlir::Value arriving, WantedHeads wanted);
-/// The same where `arriving` comes back to the scores of a stage, [b, heads, s, t], of heads without a sink where that
-/// is the last one.
+/// The same where `arriving` comes back to the scores of a stage, [b, heads, s, t].
 HeadValues gradientsOfScores(GradientBuilder &g, const HeadValues &heads, ScoreStage stage, mlir::Value arriving,
                              WantedHeads wanted);
 

@@ -1,4 +1,4 @@
-// Gradients of com.microsoft's Attention without a cache: those of attention of heads, then of the projection.
+// Gradients of com.microsoft's Attention: those of attention of heads, behind a cache too, then of the projection.
 #include "../Attributes.h"
 #include "HeadGradients.h"
 #include "Kernels.h"
@@ -13,7 +13,8 @@ namespace {
 class ProjectedGradients {
 public:
   ProjectedGradients(GradientBuilder &g, ProjectedAttentionOp op, llvm::ArrayRef<int64_t> widths)
-      : g(g), op(op), widths(widths), heads(static_cast<int64_t>(op.getNumHeads())) {
+      : g(g), op(op), widths(widths), heads(static_cast<int64_t>(op.getNumHeads())),
+        past(isAbsent(op.getPast()) ? 0 : dimsOf(op.getPast())[3]) {
     projected = g.make<MatMulOp>({g.operand(Input), g.operand(Weights)});
     if (!isAbsent(g.operand(Bias)))
       projected = g.add(projected, g.operand(Bias));
@@ -21,28 +22,56 @@ public:
 
   /// False for masks of other sizes than all queries and keys.
   bool give() {
-    HeadValues forward = {part(0), part(1), part(2)};
-    forward.scale = scaleOfHeads(op, widths[0] / heads);
-    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
-      forward.bias = wholeMask(g, bias, dimsOf(forward.keys)[2]);
-      forward.mayHideAll = true; // minus infinity at all keys
-    }
-    if (!addPadding(g, g.operand(MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
+    HeadValues gradients;
+    if (g.incoming() && !takeResult(gradients))
       return false;
-    int64_t positions = dimsOf(forward.queries)[2];
-    if (op.getUnidirectional() != 0)
-      forward.seen = causalMask(g, positions, positions, 0);
-    bool isProjected = g.wants(Input) || g.wants(Weights) || g.wants(Bias);
-    HeadValues gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
-                                            {isProjected, isProjected, isProjected, g.wants(AttentionBias)});
+    if (mlir::Value present = g.incoming(1)) {
+      gradients.keys = sumOfBoth(g, gradients.keys, halfOf(present, 0));
+      gradients.values = sumOfBoth(g, gradients.values, halfOf(present, 1));
+    }
     if (mlir::Value bias = g.operand(AttentionBias); gradients.bias)
       g.give(AttentionBias, g.sumTo(shortMask(g, gradients.bias, bias), bias));
-    if (isProjected)
+    if (past > 0 && g.wants(Past) && gradients.keys) // and so of values
+      g.give(Past, joined(positionSlice(g, gradients.keys, 0, past), positionSlice(g, gradients.values, 0, past)));
+    if (isProjected())
       giveProjection(gradients);
     return true;
   }
 
 private:
+  bool isProjected() const { return g.wants(Input) || g.wants(Weights) || g.wants(Bias); }
+
+  /// The gradients through the attention's result; false for such masks.
+  bool takeResult(HeadValues &gradients) {
+    HeadValues forward = {part(0), behindPast(g, ofPast(0), part(1)), behindPast(g, ofPast(1), part(2))};
+    forward.scale = scaleOfHeads(op, widths[0] / heads);
+    const int64_t queries = dimsOf(forward.queries)[2], keys = dimsOf(forward.keys)[2];
+    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
+      forward.bias = wholeMask(g, bias, keys);
+      forward.mayHideAll = true; // minus infinity at all keys
+    }
+    if (!addPadding(g, g.operand(MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
+      return false;
+    if (op.getUnidirectional() != 0)
+      forward.seen = causalMask(g, queries, keys, 0, {past});
+    const bool ofCache = isProjected() || g.wants(Past);
+    gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
+                                 {isProjected(), ofCache, ofCache, g.wants(AttentionBias)});
+    return true;
+  }
+
+  /// Keys (0) or values (1) of a cache [2, b, heads, positions, size]; and both as one.
+  mlir::Value halfOf(mlir::Value cache, int64_t half) {
+    mlir::Value own = g.make<SliceOp>({cache, g.integers({half}), g.integers({half + 1}), g.integers({0}), g.absent()});
+    return shaped(g, own, dimsOf(cache).drop_front());
+  }
+  mlir::Value ofPast(int64_t half) { return past > 0 ? halfOf(g.operand(Past), half) : g.absent(); }
+  mlir::Value joined(mlir::Value keys, mlir::Value values) {
+    llvm::SmallVector<int64_t, 5> dims(dimsOf(keys));
+    dims.insert(dims.begin(), 1);
+    return g.make<ConcatOp>({shaped(g, keys, dims), shaped(g, values, dims)}, g.attribute("axis", int64_t(0)));
+  }
+
   mlir::Value part(unsigned index) {
     int64_t begin = 0;
     for (int64_t width : widths.take_front(index))
@@ -50,10 +79,21 @@ private:
     return splitIntoHeads(g, lastSlice(g, projected, begin, begin + widths[index]), heads, heads);
   }
 
+  int64_t positions() const { return dimsOf(g.operand(Input))[1]; }
+  /// Of a part through which nothing arrives.
+  mlir::Value zerosOf(int64_t width) {
+    mlir::Value input = g.operand(Input);
+    return g.make<ExpandOp>({g.scalar(0, input), g.integers({dimsOf(input)[0], positions(), width})});
+  }
+
   void giveProjection(const HeadValues &gradients) {
     llvm::SmallVector<mlir::Value, 3> parts;
-    for (mlir::Value gradient : {gradients.queries, gradients.keys, gradients.values})
-      parts.push_back(joinFromHeads(g, gradient, heads));
+    for (auto [gradient, width] :
+         llvm::zip_equal(llvm::ArrayRef<mlir::Value>{gradients.queries, gradients.keys, gradients.values}, widths))
+      parts.push_back(
+          gradient ? joinFromHeads(
+                         g, positionSlice(g, gradient, dimsOf(gradient)[2] - positions(), dimsOf(gradient)[2]), heads)
+                   : zerosOf(width));
     mlir::Value whole = g.make<ConcatOp>(parts, g.attribute("axis", int64_t(2)));
     if (g.wants(Input))
       g.give(Input, g.einsum("bsn,in->bsi", {whole, g.operand(Weights)}));
@@ -66,7 +106,7 @@ private:
   GradientBuilder &g;
   ProjectedAttentionOp op;
   llvm::ArrayRef<int64_t> widths; ///< of queries, keys and values
-  int64_t heads;
+  int64_t heads, past;            ///< positions of the cache
   mlir::Value projected;
 };
 
@@ -74,10 +114,11 @@ private:
 
 bool ProjectedAttentionOp::differentiate(GradientBuilder &g) {
   auto widths = projectedSizes(*this);
-  if (mlir::failed(widths) || !arrivesOnlyBefore(g, 1, "output is"))
+  if (mlir::failed(widths))
     return false;
-  if (!isAbsent(getPast()) && dimsOf(getPast())[3] != 0)
-    return g.refuse("operand 'past' is given, and none is accepted, or MultiHeadAttention behind a projection");
+  if (getPastPresentShareBuffer() != 0)
+    return g.refuse("attribute 'past_present_share_buffer' is " + llvm::Twine(getPastPresentShareBuffer()) +
+                    ", and 0 is accepted");
   if (getDoRotary() != 0)
     return g.refuse("attribute 'do_rotary' is " + llvm::Twine(getDoRotary()) + ", and 0 is accepted");
   return ProjectedGradients(g, *this, *widths).give() ||

@@ -3,6 +3,7 @@
 
 #include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
@@ -25,7 +26,7 @@ public:
   HeadValues gradients(ScoreStage stage, Value arriving, WantedHeads wanted) {
     HeadValues gradients;
     if (stage == ScoreStage::Softmax)
-      arriving = throughSoftmax(arriving);
+      arriving = throughSoftmax(arriving, wanted.sink ? &gradients.sink : nullptr);
     if (stage >= ScoreStage::Biased && heads.seen)
       arriving = g.where(heads.seen, arriving);
     if (stage >= ScoreStage::Biased && wanted.bias && heads.bias)
@@ -66,8 +67,14 @@ private:
     Value own = bounded();
     return g.mul(arriving, g.sub(g.scalar(1, own), g.mul(own, own)));
   }
-  /// Keys that are hidden have no weight; where all are, so that their weights are equal, nothing comes back.
-  Value throughSoftmax(Value arriving) {
+  /// The scores [b, heads, s, t] with a sink [1, heads, 1, 1] behind those of each query.
+  Value besideAll(Value scores, Value sink) {
+    Value column = g.make<ExpandOp>({sink, g.integers({dims[0], dims[1], dims[2], 1})});
+    return g.make<ConcatOp>({scores, column}, g.attribute("axis", int64_t(-1)));
+  }
+  /// Keys that are hidden have no weight; where all are, so that their weights are equal, nothing comes back. A sink
+  /// has a share of the weights that is not returned.
+  Value throughSoftmax(Value arriving, Value *ofSink) {
     Value own = capped();
     if (heads.bias)
       own = g.add(own, heads.bias);
@@ -75,9 +82,17 @@ private:
     if (heads.seen)
       own = g.make<WhereOp>({heads.seen, own, lowest});
     own = g.make<MaxOp>({own, lowest}); // no minus infinity, which would leave a row without a largest score
-    Value weights = g.make<SoftmaxOp>({own}, g.attribute("axis", int64_t(-1)));
+    const int64_t keys = dims.back();
+    Value sink = heads.sink ? g.castTo(shaped(g, heads.sink, {1, dims[1], 1, 1}), own) : Value();
+    Value all = sink ? besideAll(own, sink) : own;
+    Value shares = g.make<SoftmaxOp>({all}, g.attribute("axis", int64_t(-1)));
+    Value weights = sink ? lastSlice(g, shares, 0, keys) : shares;
     Value along =
         g.make<ReduceSumOp>({g.mul(arriving, weights), g.integers({-1})}, g.attribute("keepdims", int64_t(1)));
+    if (sink && ofSink)
+      *ofSink =
+          g.castTo(g.reshapeTo(g.sumTo(g.neg(g.mul(lastSlice(g, shares, keys, keys + 1), along)), sink), heads.sink),
+                   heads.sink);
     Value isSeen = g.make<GreaterOp>({own, lowest});
     return g.where(isSeen, g.mul(weights, g.sub(arriving, along)));
   }

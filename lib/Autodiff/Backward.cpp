@@ -120,6 +120,9 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
   if (!apc::differentiate(gradient)) {
     std::string reason = gradient.getRefusal().empty() ? "" : ": " + gradient.getRefusal().str();
     missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + reason + ")");
+    for (auto [operand, isWanted] : llvm::zip_equal(op->getOperands(), wanted)) // so that the ops before are asked, too
+      if (isWanted)
+        contributions[operand].push_back(operand);
     return;
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))

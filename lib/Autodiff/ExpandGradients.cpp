@@ -133,6 +133,10 @@ void Expansion::reverse(mlir::Operation *forward) {
   GradientBuilder gradient(builder, forward, incoming, wanted);
   if (!differentiate(gradient)) {
     missing.push_back("'" + nameOf(forward, gradient.getRefusal()));
+    for (auto [operand, isWanted] :
+         llvm::zip_equal(forward->getOperands(), wanted)) // so that the ops before are asked, too
+      if (isWanted)
+        add(forward, operand, operand);
     return;
   }
   for (auto [index, operand] : llvm::enumerate(forward->getOperands()))

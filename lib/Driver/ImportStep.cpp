@@ -74,7 +74,8 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
   if (!model || !request.globalBatch || !request.microBatch)
     return model;
   if (*request.globalBatch % *request.microBatch != 0)
-    return inputError("--global-batch {0} cannot be cut into micro-batches of {1}: --micro-batch must divide it",
+    return inputError("--global-batch {0} cannot be cut into micro-batches of {1}: a multiple of {1} is accepted, or a "
+                      "--micro-batch that divides {0}",
                       *request.globalBatch, *request.microBatch);
   if (*request.microBatch % copiesOf(request) != 0)
     return inputError("--copies {0}: a micro-batch of {1} cannot be cut into {0} equal copies; divisors of {2} are "

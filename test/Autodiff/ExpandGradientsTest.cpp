@@ -70,7 +70,8 @@ TEST_CASE("A gradient of a gradient is the second derivative: d has 2 by a twice
 TEST_CASE("Ops without a gradient on the way are all named") {
   GradientProgram program(R"(
 func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> {
-  %y = "apc.lp_normalization"(%a) : (tensor<3xf64>) -> tensor<3xf64> loc("y")
+  %x = "apc.hardmax"(%a) : (tensor<3xf64>) -> tensor<3xf64> loc("x")
+  %y = "apc.lp_normalization"(%x) : (tensor<3xf64>) -> tensor<3xf64> loc("y")
   %g = "apc.gradient"(%a, %a, %y) {xs = ["a"], y = "y"} : (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64> loc("g")
   return %g : tensor<3xf64>
 })");
@@ -78,5 +79,6 @@ func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> {
   REQUIRE(static_cast<bool>(error));
   auto [fault, message] = takeMessage(std::move(error));
   CHECK(fault == Fault::Input);
-  CHECK(message == "'g' (gradient) asks for a gradient through ops that have none: 'y' (lp_normalization)");
+  CHECK(message ==
+        "'g' (gradient) asks for a gradient through ops that have none: 'y' (lp_normalization), 'x' (hardmax)");
 }

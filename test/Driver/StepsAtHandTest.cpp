@@ -48,5 +48,6 @@ TEST_CASE("A step that cannot be built is no step at hand: its error comes each 
   PlanRequest request = stepOfGpt(5);
   for (int time = 0; time < 2; ++time)
     CHECK(takeMessage(steps.of(request, clock).takeError()).second ==
-          "--global-batch 16 cannot be cut into micro-batches of 5: --micro-batch must divide it");
+          "--global-batch 16 cannot be cut into micro-batches of 5: a multiple of 5 is accepted, or a --micro-batch "
+          "that divides 16");
 }

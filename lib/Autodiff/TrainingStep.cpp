@@ -72,7 +72,7 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
     else if (parameter->hasAttr(roleAttribute))
       use.reason = "is a constant of the model";
     else if (holdsTable(parameter))
-      use.reason = "holds a table or statistics, by its use";
+      use.reason = "holds a table, a mask or statistics, by its use";
     else if (isFrozen)
       use.reason = "matches --freeze";
     else

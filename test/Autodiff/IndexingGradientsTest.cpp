@@ -15,6 +15,8 @@ TEST_CASE("Gathered slices are added back, duplicates and negative indices inclu
 }
 
 TEST_CASE("Gathered elements and tuples are added back") {
+  checkGradients({"apc.array_feature_extractor", {"2x3x4xf64", "[3, 0, 3] : 3xi64"}});
+  checkGradients({"apc.array_feature_extractor", {"4xf64", "[[1, 3]] : 1x2xi64"}});
   checkGradients({"apc.gather_elements", {"3x4xf64", "2x4xi64 below 3"}});
   checkGradients({"apc.gather_elements", {"3x4xf64", "[[0, 0], [-1, 2], [1, 1]] : 3x2xi64"}, "axis = 1 : i64"});
   checkGradients({"apc.gather_nd", {"3x4x2xf64", "[[0, 1], [-1, 1], [0, 1]] : 3x2xi64"}});

@@ -104,7 +104,7 @@ func.func @main(%x: tensor<2x3xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.n
   options.loss = "sum:y";
   BuiltStep step(text, options);
   CHECK(step.trained() == Lines{"W"});
-  CHECK(step.untrained() == Lines{"scale holds a table or statistics, by its use"});
+  CHECK(step.untrained() == Lines{"scale holds a table, a mask or statistics, by its use"});
   // Decided with the ops that they are gradients of, cut alike.
   CHECK(step.tiedTo("q") == Lines{"quantize_linear_grad: d0 d1"});
   CHECK(step.tiedTo("d") == Lines{"dequantize_linear_grad: d0 d1"});

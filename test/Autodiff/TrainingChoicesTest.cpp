@@ -171,16 +171,33 @@ TEST_CASE("Running statistics and rotary tables are not trained, constants of th
   return %y : tensor<2x3x4xf32>
 })";
   TrainingOptions options = optionsFor("mse:y");
-  Lines untrained = {"running_mean holds a table or statistics, by its use",
-                     "running_var holds a table or statistics, by its use",
-                     "cos holds a table or statistics, by its use", "sin holds a table or statistics, by its use",
-                     "scales is a constant of the model"};
+  Lines untrained = {"running_mean holds a table, a mask or statistics, by its use",
+                     "running_var holds a table, a mask or statistics, by its use",
+                     "cos holds a table, a mask or statistics, by its use",
+                     "sin holds a table, a mask or statistics, by its use", "scales is a constant of the model"};
   for (bool freezesBatchNorm : {true, false}) {
     options.freezesBatchNorm = freezesBatchNorm;
     BuiltStep step(text, options);
     CHECK(step.trained() == Lines{"gain", "bias"});
     CHECK(step.untrained() == untrained);
   }
+}
+
+TEST_CASE("The mask of an attention is not trained where it is a parameter itself") {
+  const char *text =
+      R"(func.func @main(%x: tensor<1x2x3x4xf32> {apc.name = "x"}) -> (tensor<1x2x3x4xf32> {apc.name = "y"}) {
+  %none = apc.none
+  %w = apc.parameter "weight" "initializer" : tensor<4x4xf32>
+  %m = apc.parameter "mask" "initializer" : tensor<3x3xf32>
+  %q = "apc.matmul"(%x, %w) : (tensor<1x2x3x4xf32>, tensor<4x4xf32>) -> tensor<1x2x3x4xf32> loc("q")
+  %y:4 = "apc.attention"(%q, %x, %x, %m, %none, %none, %none) :
+    (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<3x3xf32>, none, none, none)
+    -> (tensor<1x2x3x4xf32>, none, none, none) loc("y")
+  return %y#0 : tensor<1x2x3x4xf32>
+})";
+  BuiltStep step(text, optionsFor("mse:y"));
+  CHECK(step.trained() == Lines{"weight"});
+  CHECK(step.untrained() == Lines{"mask holds a table, a mask or statistics, by its use"});
 }
 
 TEST_CASE("A loss is an output of one float, the only one where none is named") {

@@ -29,7 +29,7 @@ public:
   std::vector<std::string> states() const;
   std::vector<std::string> trained() const;
   const std::string &lossUnknownSince() const { return step.lossUnknownSince; }
-  /// "running_mean holds a table or statistics, by its use".
+  /// "running_mean holds a table, a mask or statistics, by its use".
   std::vector<std::string> untrained() const;
   /// Ops tied to `leader` other than states, with the leader's factors that theirs are: "einsum: k m n".
   std::vector<std::string> tiedTo(llvm::StringRef leader) const;

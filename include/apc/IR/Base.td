@@ -39,7 +39,7 @@ def Apc_OperatorInterface : OpInterface<"OperatorInterface"> {
         "unsigned", "getNumDeclaredOperands">,
     StaticInterfaceMethod<[{Operands that are added to the results once, such as Gemm's C: where a reduction is cut, they are zero on every
         device but the first along the cut.}], "::llvm::ArrayRef<unsigned>", "getAddends">,
-    StaticInterfaceMethod<[{Operands that hold no weights, though they may be floats: running statistics, rotary tables, scales of quantisation.
+    StaticInterfaceMethod<[{Operands that hold no weights, though they may be floats: running statistics, rotary tables, masks, scales of quantisation.
         Training leaves them alone.}], "::llvm::ArrayRef<unsigned>", "getTables">,
     StaticInterfaceMethod<[{For each result the operand whose storage it takes over; empty for ops that overwrite none.}],
         "::llvm::ArrayRef<unsigned>", "getOverwritten">,

@@ -33,6 +33,16 @@ bool GatherOp::differentiate(GradientBuilder &g) {
   return giveFirst(g, addBack(g, g.incoming(), g.operand(1), dimsOf(getData()), static_cast<int64_t>(getAxis())));
 }
 
+bool ArrayFeatureExtractorOp::differentiate(GradientBuilder &g) {
+  llvm::ArrayRef<int64_t> dims = dimsOf(getX());
+  const int64_t count = mlir::ShapedType::getNumElements(dimsOf(getY()));
+  llvm::SmallVector<int64_t, 2> taken(dims);
+  taken.back() = count;
+  auto shaped = [&](Value value, llvm::ArrayRef<int64_t> own) { return g.make<ReshapeOp>({value, g.integers(own)}); };
+  return giveFirst(
+      g, addBack(g, shaped(g.incoming(), taken), shaped(getY(), {count}), dims, static_cast<int64_t>(dims.size()) - 1));
+}
+
 bool GatherElementsOp::differentiate(GradientBuilder &g) {
   return giveFirst(g, g.make<ScatterElementsOp>(
                           {zerosLike(g, g.operand(0)), g.operand(1), g.incoming()},

@@ -48,6 +48,7 @@ def Apc_AttentionOp : Apc_AttentionOfTwo<"attention", ["Attention"], "Attention"
                        DefaultValuedAttr<Apc_OneOfInts<[-1]>, "-1">:$right_window_size, OptionalAttr<F32Attr>:$scale, DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
                        OptionalAttr<I64Attr>:$softmax_precision);
   let types = "T: float, T, V: float, number|bool, T, V, i64";
+  let tables = "3";
   let gradient = "return ::apc::differentiateAttention(g);";
   let results = (outs Apc_Tensor:$Y, Apc_Optional:$present_key, Apc_Optional:$present_value,
                       Apc_Optional:$qk_matmul_output);

@@ -137,6 +137,7 @@ def Apc_ArrayFeatureExtractorOp : Apc_Indexing<"array_feature_extractor", ["ai.o
   let arguments = (ins Apc_Tensor:$X, Apc_Tensor:$Y);
   let types = "number, i64";
   let results = (outs Apc_Tensor:$Z);
+  let differentiates = 1;
 }
 
 def Apc_TfIdfVectorizerOp : Apc_Indexing<"tf_idf_vectorizer", ["TfIdfVectorizer"]> {

@@ -245,7 +245,8 @@ def Apc_BatchNormalizationOp : Apc_Op<"batch_normalization", ["BatchNormalizatio
                 "::apc::operandElement(op, 3), ::apc::operandElement(op, 4)}";
   let flops = "2";
   let tables = "3, 4";
-  let gradient = "return !::apc::isBatchTraining(op) && getSpatial() != 0 && ::apc::differentiateFrozenBatch(g, getEpsilon());";
+  let gradient = "if (getSpatial() == 0) return g.refuse(\"attribute 'spatial' is 0, and 1 is accepted\"); "
+                 "return !::apc::isBatchTraining(op) && ::apc::differentiateFrozenBatch(g, getEpsilon());";
   let evaluates = 1;
 }
 

@@ -21,21 +21,29 @@ std::string categoriesText(const MemoryTable &table) {
   return llvm::join(texts, ", ");
 }
 
-std::string shortageText(const PlanningTask &task, const EvenShare &share) {
+/// Parameters and states alone.
+MemoryTable heldOf(const MemoryTable &whole) {
+  MemoryTable held;
+  for (MemoryCategory category : {MemoryCategory::Parameters, MemoryCategory::Optimizer})
+    held[category] = whole[category];
+  return held;
+}
+
+/// \p holder: "at its fullest moment a step holds", of bytes by category.
+std::string shortageText(const PlanningTask &task, llvm::StringRef holder, const EvenShare &share) {
   int64_t limit = task.memoryLimitBytes;
-  return llvm::formatv("no plan fits {0}: at its fullest moment a step holds {1} ({2}); spread evenly that is {3} on "
-                       "each device, {4} more than the {5} that may be used{6}",
-                       counted(share.devices, "device"), bytesText(share.whole.total()), categoriesText(share.whole),
-                       bytesText(share.bytesPerDevice()), bytesText(share.bytesPerDevice() - limit), bytesText(limit),
-                       task.request.memoryLimitBytes ? " (--memory-limit)" : "")
+  return llvm::formatv(
+             "no plan fits {0}: {1} {2} ({3}); spread evenly that is {4} on each device, {5} more than the {6} "
+             "that may be used{7}",
+             counted(share.devices, "device"), holder, bytesText(share.whole.total()), categoriesText(share.whole),
+             bytesText(share.bytesPerDevice()), bytesText(share.bytesPerDevice() - limit), bytesText(limit),
+             task.request.memoryLimitBytes ? " (--memory-limit)" : "")
       .str();
 }
 
 } // namespace
 
-int64_t EvenShare::heldBytesPerDevice() const {
-  return (whole[MemoryCategory::Parameters] + whole[MemoryCategory::Optimizer] + devices - 1) / devices;
-}
+EvenShare EvenShare::held() const { return {heldOf(whole), devices}; }
 
 llvm::Expected<EvenShare> evenShareOf(const PlanningTask &task) {
   llvm::Expected<Candidate> alone = costCandidate(task, Mesh(), replicated(task.graph));
@@ -56,9 +64,10 @@ llvm::Error checkEvenShare(const PlanningTask &task) {
     return share.takeError();
   if (share->bytesPerDevice() <= task.memoryLimitBytes)
     return llvm::Error::success();
-  if (share->heldBytesPerDevice() > task.memoryLimitBytes)
-    return llvm::make_error<TooMuchHeld>(Fault::NoPlan, shortageText(task, *share));
-  return noPlanError("{0}", shortageText(task, *share));
+  if (const EvenShare held = share->held(); held.bytesPerDevice() > task.memoryLimitBytes)
+    return llvm::make_error<TooMuchHeld>(Fault::NoPlan,
+                                         shortageText(task, "parameters and states of the optimizer alone are", held));
+  return noPlanError("{0}", shortageText(task, "at its fullest moment a step holds", *share));
 }
 
 } // namespace apc

@@ -20,8 +20,8 @@ struct EvenShare {
 
   /// No plan needs less on its fullest device.
   int64_t bytesPerDevice() const { return (whole.total() + devices - 1) / devices; }
-  /// Of parameters and states alone: the same for every micro-batch and every policy of recomputation.
-  int64_t heldBytesPerDevice() const;
+  /// Parameters and states alone: the same for every micro-batch and every policy of recomputation.
+  EvenShare held() const;
 };
 
 /// Bytes that one device would need for the whole step, spread evenly over the devices of the task: each value that

@@ -114,6 +114,7 @@ void fields(Visitor &visit, PlanChoice &choice) {
   visit("factors", choice.factors, Described{"Factors of more than one element, and their other choice"});
   visit("pinned", choice.pinned, Described{"Whether pins decided; null where the search did"});
   visit.optional("merged", choice.merged, notEmpty("Nodes of the model that this op does as well"));
+  visit.optional("memory_bound", choice.isMemoryBound, Described{"Its bytes take longer than its arithmetic"});
 }
 
 template <typename Visitor>

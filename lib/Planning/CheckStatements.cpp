@@ -186,8 +186,10 @@ llvm::Error checkChoice(const StagePlan &stage, const PlanChoice &stated, const 
   check(expectSame(place + "operator", stated.operatorName, truth.operatorName, model));
   check(expectSame(place + "strategy", stated.strategy.str(), truth.strategy.str(), program));
   check(expectSame(place + "bytes", stated.bytes, truth.bytes, program));
-  if (hasCosts)
+  if (hasCosts) {
     check(expectClose(place + "seconds", stated.seconds, truth.seconds, program));
+    check(expectSame(place + "memory_bound", stated.isMemoryBound, truth.isMemoryBound, program));
+  }
   check(expectClose(place + "communication_seconds", stated.communicationSeconds, truth.communicationSeconds,
                     "the moves before it sum to"));
   if (!stage.rejections.empty())

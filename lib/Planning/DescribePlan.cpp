@@ -52,13 +52,15 @@ std::vector<PlanChoice> describeChoices(const OpGraph &graph, const Candidate &c
       continue;
     const FactorRule &rule = graph.rules[op.rule.index()];
     const Strategy &strategy = candidate.strategies[index];
+    const OpCost &own = candidate.cost.ops[index];
     int64_t bytes = 0;
     for (auto [result, value] : llvm::enumerate(op.results))
       if (value)
         bytes += localShape(graph.value(*value).shape, resultSharding(rule, strategy, result), mesh).bytes();
-    choices.push_back({op.name, op.operatorName, NamedStrategy::of(strategy, rule, mesh),
-                       candidate.cost.ops[index].seconds(), waiting[index], bytes});
+    choices.push_back(
+        {op.name, op.operatorName, NamedStrategy::of(strategy, rule, mesh), own.seconds(), waiting[index], bytes});
     choices.back().merged = op.merged;
+    choices.back().isMemoryBound = own.memorySeconds > own.computeSeconds;
   }
   return choices;
 }

@@ -59,6 +59,21 @@ TEST_CASE("the summary has rates, a layer, and the bound in plain words") {
   CHECK_THAT(summaryOf(unknown), !Catch::Contains("rate "));
 }
 
+TEST_CASE("the summary says which time ops take that wait for memory, and those that run again") {
+  Plan plan = samplePlan();
+  CHECK_THAT(summaryOf(plan), !Catch::Contains("compute  "));
+  std::vector<PlanChoice> &choices = plan.stages.front().choices;
+  choices[0].seconds = 2e-3;
+  choices[0].isMemoryBound = true;
+  choices[1].seconds = 1e-3;
+  choices[1].op += ".recomputed";
+  CHECK_THAT(summaryOf(plan), Catch::Contains("compute  2.00 ms, 20.0 %, in ops that wait for memory; 1.00 ms, 10.0 %, "
+                                              "in ops that run again (recomputation)\n"));
+  choices[1].isMemoryBound = true;
+  CHECK_THAT(summaryOf(plan),
+             Catch::Contains("compute  3.00 ms, 30.0 %, in ops that wait for memory; 1.00 ms, 10.0 %"));
+}
+
 TEST_CASE("the summary says where memory is largest, which part of it is used, and which collectives take the time") {
   CHECK_THAT(summaryOf(samplePlan()), Catch::Contains("largest at h.1/Add") && Catch::Contains("50 % of 16.0 GiB") &&
                                           Catch::Contains("AllReduce   device                 1    3.00 ms") &&

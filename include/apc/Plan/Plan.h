@@ -80,6 +80,7 @@ struct PlanChoice {
   std::vector<FactorChoice> factors = {}; ///< those of more than one element; none of ops that move nothing
   std::optional<PinnedChoice> pinned = std::nullopt;
   std::vector<std::string> merged = {}; ///< ops of the model that this one does as well: the Softmax of an attention
+  bool isMemoryBound = false;           ///< its bytes take longer than its arithmetic
 };
 
 /// Why strategies of an operator were not offered: the same for all ops with one rule.

@@ -3,6 +3,7 @@
 
 #include "KeptValues.h"
 
+#include "apc/Graph/RecomputedNames.h"
 #include "apc/IR/AttributeNames.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -54,12 +55,12 @@ void Replayer::copy(mlir::Operation *op, mlir::OpBuilder &builder) {
     if (kept.isRecomputed(operand.get()))
       operand.set(copies.lookup(operand.get()));
   builder.insert(made);
-  made->setLoc(mlir::NameLoc::get(builder.getStringAttr(name + ".recomputed")));
+  made->setLoc(mlir::NameLoc::get(builder.getStringAttr(name + recomputedSuffix)));
   made->setAttr(tieAttribute, builder.getStringAttr(name));
   llvm::SmallVector<std::string, 2> values;
   for (mlir::Value result : op->getResults()) {
     auto known = names.values.find(result);
-    values.push_back(known == names.values.end() ? "" : known->second + ".recomputed");
+    values.push_back(known == names.values.end() ? "" : known->second + recomputedSuffix.str());
   }
   made->setAttr(valuesAttribute,
                 builder.getStrArrayAttr(llvm::SmallVector<llvm::StringRef, 2>(values.begin(), values.end())));

@@ -94,6 +94,32 @@ TEST_CASE("No more workers are tried than the model has stages") {
   CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &layout) { return layout.pipeline == 8; }));
 }
 
+TEST_CASE("Where nothing fits without a pipeline or recomputation, weights are cut on all devices") {
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    const bool isSmall = layout.pipeline > 1 || (layout.zero == 3 && layout.recompute->policy == RecomputeChoice::Mlp);
+    return figures(layout.zero == 3 ? 5 : 10, isSmall ? 50 : 200);
+  };
+  Trials trials;
+  CHECK(llvm::any_of(trials.run(figuresOf, always), [](const EvaluatedLayout &own) {
+    return own.layout.str() == "dp=64,tp=1,zero=3,mb=4,recompute=mlp";
+  }));
+  Trials whole;
+  whole.run(figuresOf, [](const ParallelDegrees &layout) { return layout.zero < 3; });
+  CHECK(llvm::none_of(whole.tried, [](const ParallelDegrees &layout) { return layout.zero == 3; }));
+}
+
+TEST_CASE("Workers whose weights fill half of the memory are left out where twice as many are possible") {
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    LayoutFigures own = figures(10, layout.pipeline == 1 ? 200 : 20);
+    own.memory[MemoryCategory::Parameters] = 1200 / layout.tensor / layout.pipeline; // 75 of two workers with tp=8
+    return own;
+  };
+  Trials trials;
+  std::vector<EvaluatedLayout> fitting = trials.run(figuresOf, {});
+  CHECK(fitting.front().layout.str() == "dp=2,tp=8,pp=4,zero=1,mb=1,recompute=none");
+  CHECK(llvm::none_of(trials.tried, [](const ParallelDegrees &own) { return own.tensor == 8 && own.pipeline == 2; }));
+}
+
 TEST_CASE("Of ways of tp at which an improvement ended, other layouts are tried last") {
   // Slower with tp=8, where the improvement begins, than with tp=4, where it ends.
   auto figuresOf = [](const ParallelDegrees &layout) {
@@ -104,7 +130,7 @@ TEST_CASE("Of ways of tp at which an improvement ended, other layouts are tried 
   auto isFull = [](const ParallelDegrees &layout) { return layout.recompute->policy == RecomputeChoice::Full; };
   std::vector<int64_t> recomputed;
   for (const ParallelDegrees &own : trials.tried)
-    if (isFull(own))
+    if (isFull(own) && own.zero == 1)
       recomputed.push_back(own.tensor);
   CHECK(recomputed == std::vector<int64_t>{8, 2, 1, 4});
 }

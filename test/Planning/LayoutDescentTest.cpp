@@ -104,7 +104,7 @@ TEST_CASE("No policy that keeps less is tried beside a layout that memory costs 
     });
   };
   CHECK(policiesOfLast(/*isByMemory=*/false) == 0);
-  CHECK(policiesOfLast(/*isByMemory=*/true) == 2); // norms and full, beside the last
+  CHECK(policiesOfLast(/*isByMemory=*/true) == 3); // norms, mlp and full, beside the last
 }
 
 TEST_CASE("A chunk of one layer each is the first that a descent tries") {
@@ -144,4 +144,17 @@ TEST_CASE("A descent stays where nothing beside it can be costed") {
   };
   const ParallelDegrees from = start();
   CHECK(llvm::cantFail(improveLayout({from, figuresOf(from)}, {1536}, most, always, none)).layout == from);
+}
+
+TEST_CASE("Weights are cut where there is one worker, and whole again in a pipeline") {
+  ParallelDegrees layout{128, 8, /*zero=*/1};
+  auto beside = [](const ParallelDegrees &from, LayoutChange change) {
+    return neighboursOf(from, change, {1536}, most);
+  };
+  REQUIRE(beside(layout, LayoutChange::Storage).size() == 1);
+  const ParallelDegrees cut = beside(layout, LayoutChange::Storage).front();
+  CHECK(cut.str() == "dp=128,tp=8,zero=3");
+  CHECK(beside(cut, LayoutChange::Storage).front() == layout);
+  CHECK(beside(cut, LayoutChange::Workers).front().zero == 1);
+  CHECK(beside(start(), LayoutChange::Storage).empty());
 }

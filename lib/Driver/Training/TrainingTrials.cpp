@@ -16,11 +16,11 @@ void TrainingTrials::report(llvm::StringRef what, const PlanRequest &own) const 
   if (!control.report)
     return;
   std::string text = what.str() + describePoint(own, policies.size() > 1);
-  if (best)
-    text += ": best " + formatSeconds(best->stepSeconds);
+  const std::optional<double> known = best ? secondsToBeat() : control.knownSeconds;
+  if (known)
+    text += ": best " + formatSeconds(*known);
   if (double bound = best ? leastBound() : 0; bound > 0)
-    text += llvm::formatv(", bound {0}, gap {1:f2} %", formatSeconds(bound),
-                          100 * std::max(0.0, 1 - bound / best->stepSeconds));
+    text += llvm::formatv(", bound {0}, gap {1:f2} %", formatSeconds(bound), 100 * std::max(0.0, 1 - bound / *known));
   control.report(text);
 }
 

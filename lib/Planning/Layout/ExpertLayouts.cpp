@@ -31,7 +31,15 @@ public:
 
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
+  /// One worker whose weights are in pieces on all devices (FSDP), with as little recomputed as fits.
+  llvm::Error tryWeightsCut(MayTryLayout mayTry);
   bool hasFitting() const { return !fitting.empty(); }
+  /// Nothing that fits has one worker and recomputes nothing.
+  bool needsMemory() const {
+    return llvm::none_of(fitting, [](const EvaluatedLayout &own) {
+      return own.layout.pipeline == 1 && own.layout.recompute == RecomputeSetting(RecomputeChoice::None);
+    });
+  }
   /// An improvement began or ended with so many ways of tp.
   bool hasImproved(int64_t tensor) const { return llvm::is_contained(improved, tensor); }
   /// The fastest that may be tried, improved, where its ways of tp are others than before and after each improvement.
@@ -39,18 +47,30 @@ public:
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
 private:
+  /// A layout that keeps everything, with one sample in a micro-batch, or up to four without a pipeline.
+  ParallelDegrees layoutOf(int64_t tensor, int64_t workers, int zero) const;
   /// The figures of a layout, found out once where that will do.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
   /// Bytes of the fullest device in a layout that was costed; none for others.
   std::optional<double> bytesOf(const ParallelDegrees &layout) const;
+  /// Of whole weights.
+  void takeHeld(const ParallelDegrees &layout, const LayoutFigures &figures);
   /// True where the layout fits.
   llvm::Expected<bool> add(const ParallelDegrees &layout);
   /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
   /// pp, and states over all devices. Weights of experts are cut further.
-  bool holdsTooMuch(const ParallelDegrees &layout) const {
-    return step.experts == 0 && leastHeld &&
-           *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > limitBytes;
+  bool holdsTooMuch(const ParallelDegrees &layout) const { return holdsMore(layout, 1); }
+  /// More than such a share of the memory.
+  bool holdsMore(const ParallelDegrees &layout, double share) const {
+    return step.experts == 0 && leastHeld && layout.zero < weightsCut &&
+           *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > share * limitBytes;
+  }
+  /// Little room is left for activations, and twice as many workers are possible, which have more of it.
+  bool isTight(const ParallelDegrees &layout, int64_t mostWorkers) const {
+    constexpr double share = 0.5;
+    const int64_t more = 2 * layout.pipeline;
+    return more <= mostWorkers && devices % (layout.tensor * more) == 0 && holdsMore(layout, share);
   }
 
   int64_t devices;
@@ -79,6 +99,18 @@ llvm::Expected<std::optional<LayoutFigures>> ExpertTrials::figuresOf(const Paral
   return figures;
 }
 
+void ExpertTrials::takeHeld(const ParallelDegrees &layout, const LayoutFigures &figures) {
+  // Ranks hold unequal parts, of which plans state the largest.
+  constexpr double evenness = 0.8;
+  const MemoryTable &memory = figures.memory;
+  double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
+                static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
+  double states = evenness * static_cast<double>(memory[MemoryCategory::Optimizer]);
+  leastStates = leastHeld ? std::min(leastStates, states) : states;
+  leastHeld = std::min(leastHeld.value_or(held), held);
+  limitBytes = static_cast<double>(figures.memoryLimitBytes);
+}
+
 llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   if (holdsTooMuch(layout))
     return false;
@@ -89,15 +121,8 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
     return figures.takeError();
   if (!*figures)
     return false;
-  // Ranks hold unequal parts, of which plans state the largest.
-  constexpr double evenness = 0.8;
-  const MemoryTable &memory = (*figures)->memory;
-  double held = evenness * static_cast<double>(layout.tensor * layout.pipeline) *
-                static_cast<double>(memory[MemoryCategory::Parameters] + memory[MemoryCategory::Gradients]);
-  double states = evenness * static_cast<double>(memory[MemoryCategory::Optimizer]);
-  leastStates = leastHeld ? std::min(leastStates, states) : states;
-  leastHeld = std::min(leastHeld.value_or(held), held);
-  limitBytes = static_cast<double>((*figures)->memoryLimitBytes);
+  if (layout.zero < weightsCut)
+    takeHeld(layout, **figures);
   if (!(*figures)->fits())
     return false;
   fitting.push_back({layout, **figures});
@@ -111,18 +136,38 @@ std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const
   return std::nullopt;
 }
 
+ParallelDegrees ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero) const {
+  ParallelDegrees layout{devices / tensor / workers, tensor, zero};
+  layout.pipeline = workers;
+  layout.experts = step.experts > 0 ? std::gcd(step.experts, layout.data) : 1;
+  layout.microBatch = workers > 1 ? 1 : std::gcd(std::max<int64_t>(1, step.batch / layout.data), int64_t(4));
+  layout.recompute = RecomputeChoice::None;
+  return layout;
+}
+
+llvm::Error ExpertTrials::tryWeightsCut(MayTryLayout mayTry) {
+  ParallelDegrees layout = layoutOf(/*tensor=*/1, /*workers=*/1, weightsCut);
+  if (step.workers.value_or(1) != 1 || step.batch % layout.data != 0)
+    return llvm::Error::success();
+  for (RecomputeChoice policy : {RecomputeChoice::None, RecomputeChoice::Mlp, RecomputeChoice::Full}) {
+    layout.recompute = policy;
+    if (!mayTry(layout))
+      continue;
+    llvm::Expected<bool> fits = add(layout);
+    if (!fits || *fits)
+      return fits.takeError();
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
   std::optional<double> least; // bytes of fewer workers, with nothing recomputed
   const int64_t most = step.workers.value_or(std::min(step.stages.value_or(devices), devices));
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
-    ParallelDegrees layout{devices / tensor / workers, tensor, /*zero=*/1};
-    if (step.batch % layout.data != 0)
+    ParallelDegrees layout = layoutOf(tensor, workers, statesCut);
+    if (step.batch % layout.data != 0 || isTight(layout, most))
       continue;
-    layout.pipeline = workers;
-    layout.experts = step.experts > 0 ? std::gcd(step.experts, layout.data) : 1;
-    layout.microBatch = workers > 1 ? 1 : std::gcd(step.batch / layout.data, int64_t(4));
-    layout.recompute = RecomputeChoice::None;
     llvm::Expected<bool> fits = add(layout);
     if (!fits)
       return fits.takeError();
@@ -212,6 +257,9 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
     if (isImproved || !trials.hasFitting())
       continue;
     isImproved = true;
+    if (trials.needsMemory())
+      if (llvm::Error error = trials.tryWeightsCut(mayImprove))
+        return std::move(error);
     if (llvm::Error error = trials.improve(most, mayImprove))
       return std::move(error);
   }

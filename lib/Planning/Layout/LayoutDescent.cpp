@@ -12,7 +12,8 @@ namespace apc {
 namespace {
 
 /// Policies that layouts have, those that keep most first.
-constexpr RecomputeChoice policies[] = {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Full};
+constexpr RecomputeChoice policies[] = {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Mlp,
+                                        RecomputeChoice::Full};
 
 RecomputeChoice policyOf(const ParallelDegrees &layout) {
   return layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
@@ -84,6 +85,7 @@ std::vector<ParallelDegrees> withOtherWorkers(const ParallelDegrees &layout) {
   std::vector<ParallelDegrees> neighbours;
   const int64_t chunks = layout.numChunks();
   ParallelDegrees more = layout, fewer = layout;
+  more.zero = std::min(more.zero, statesCut);
   more.pipeline *= 2;
   more.data /= 2;
   if (layout.data % 2 == 0)
@@ -97,6 +99,15 @@ std::vector<ParallelDegrees> withOtherWorkers(const ParallelDegrees &layout) {
   if (fewer.pipeline > 1 && layout.pipeline % 2 == 0)
     neighbours.push_back(fewer);
   return neighbours;
+}
+
+/// Weights that are cut are gathered in every micro-batch: worth it with one worker, whose micro-batches are few.
+std::vector<ParallelDegrees> withOtherStorage(const ParallelDegrees &layout) {
+  if (layout.pipeline > 1 || layout.data == 1)
+    return {};
+  ParallelDegrees other = layout;
+  other.zero = layout.zero == weightsCut ? statesCut : weightsCut;
+  return {other};
 }
 
 std::vector<ParallelDegrees> withOtherPolicy(const ParallelDegrees &layout) {
@@ -120,6 +131,8 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
     return withOtherSamples(layout);
   case LayoutChange::Recompute:
     return withOtherPolicy(layout);
+  case LayoutChange::Storage:
+    return withOtherStorage(layout);
   }
   llvm_unreachable("a change that is none");
 }

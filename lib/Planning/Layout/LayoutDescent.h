@@ -12,10 +12,13 @@ enum class LayoutChange {
   Chunks,    ///< one layer each; two or three times as many, half as many again, or three or two quarters of them
   Samples,   ///< twice or half as many in a micro-batch
   Recompute, ///< another policy
+  Storage,   ///< weights in pieces, or whole, where there is no pipeline
 };
+/// Stages of ZeRO that layouts have: states in pieces, and weights too.
+inline constexpr int statesCut = 1, weightsCut = 3;
 /// In the order in which they are tried: chunks, which mostly help and cost little memory, make room for the others.
-inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks, LayoutChange::Tensor, LayoutChange::Workers,
-                                                 LayoutChange::Samples, LayoutChange::Recompute};
+inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,  LayoutChange::Tensor,    LayoutChange::Workers,
+                                                 LayoutChange::Samples, LayoutChange::Recompute, LayoutChange::Storage};
 
 /// The layouts beside another one, with one thing changed. dp takes the other devices, and experts are spread over as
 /// many of its ranks as can be. \p mostTensor: ways of tp.

@@ -4,6 +4,7 @@
 #include "AllowedLayouts.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 #include <utility>
 
@@ -20,9 +21,13 @@ LayoutAnswer LayoutCosting::answer(const LayoutQuestion &question, const std::sh
   return answer;
 }
 
-llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const LayoutAnswer &answer) {
-  if (answer.figures)
-    return answer.figures;
+llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const ParallelDegrees &layout,
+                                                                 const LayoutAnswer &answer) {
+  if (const std::optional<LayoutFigures> &figures = answer.figures) {
+    if (figures->fits() && refusalOf(request, open, layout).empty())
+      leastSeconds = std::min(leastSeconds.value_or(figures->stepSeconds), figures->stepSeconds);
+    return figures;
+  }
   if (answer.fault == Fault::Internal)
     return llvm::make_error<PlannerError>(answer.fault, answer.message);
   if (!std::exchange(hasCheckedStep, true)) // of a step that cannot be built, no layout needs to be tried
@@ -30,6 +35,8 @@ llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const LayoutAns
       return std::move(error);
   return std::nullopt;
 }
+
+std::string LayoutCosting::bestText() const { return leastSeconds ? ": best " + formatSeconds(*leastSeconds) : ""; }
 
 void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   Reference reference = referenceOf(evaluated, refusalOf(request, open, evaluated.layout));

@@ -17,9 +17,11 @@ public:
 
   /// The answer to a question, with the work counted on a clock; called from several threads.
   LayoutAnswer answer(const LayoutQuestion &question, const std::shared_ptr<WorkClock> &clock) const;
-  /// The figures of an answer; none where the layout cannot be. Errors: internal ones; of the
+  /// The figures in the answer about a layout; none where the layout cannot be. Errors: internal ones; of the
   /// first that cannot be, those of `checkStepOf`.
-  llvm::Expected<std::optional<LayoutFigures>> take(const LayoutAnswer &answer);
+  llvm::Expected<std::optional<LayoutFigures>> take(const ParallelDegrees &layout, const LayoutAnswer &answer);
+  /// ": best 17.6 s", of the layouts so far that fit and that the request allows; empty where none does.
+  std::string bestText() const;
   /// A layout among the references.
   void add(const EvaluatedLayout &evaluated);
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
@@ -37,6 +39,7 @@ private:
   EvaluateRequested evaluate;
   LayoutReferences known;
   bool hasCheckedStep = false;
+  std::optional<double> leastSeconds;
   std::optional<EvaluatedLayout> best;
 };
 

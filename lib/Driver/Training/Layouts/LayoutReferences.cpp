@@ -72,8 +72,8 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
       return std::nullopt;
     }
     if (control.report)
-      control.report("costing layout " + layout.str());
-    return costing.take(ahead.answerOf({layout, knownSeconds, limitWithin(seconds, left)}));
+      control.report("costing layout " + layout.str() + costing.bestText());
+    return costing.take(layout, ahead.answerOf({layout, knownSeconds, limitWithin(seconds, left)}));
   };
   if (refusal.empty()) {
     auto experts = tryExpertLayouts(target->cluster.pool, step->sizes, tryLayout, mayTry);

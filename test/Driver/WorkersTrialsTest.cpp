@@ -35,9 +35,11 @@ Pool poolOf(std::vector<int64_t> sizes) {
   return pool;
 }
 
-/// "2x16": 16 micro-batches on 2 workers.
+/// "2x16": 16 micro-batches on 2 workers; "2x16 full" where something is recomputed.
 std::string pointOf(const PlanRequest &own) {
-  return std::to_string(*own.pipeline.count) + "x" + std::to_string(microBatchesOf(own));
+  const bool isKept = own.recompute == RecomputeChoice::None;
+  return std::to_string(*own.pipeline.count) + "x" + std::to_string(microBatchesOf(own)) +
+         (isKept ? "" : " " + own.recompute.str());
 }
 
 /// The points that are planned in their order, and the seconds of the best.
@@ -51,8 +53,10 @@ struct Run {
 /// points are refused as \p refusals says.
 Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
            const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60,
-           const BytesOf &bytes = {}, const RefusalsOf &refusals = {}) {
+           const BytesOf &bytes = {}, const RefusalsOf &refusals = {},
+           RecomputeChoice recompute = RecomputeChoice::None) {
   PlanRequest request = stepOf(64);
+  request.recompute = recompute;
   request.timeLimitSeconds = seconds;
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
   Run run;
@@ -152,6 +156,16 @@ TEST_CASE("A number of micro-batches that is worse hides none that is better beh
   Run run = tryAll({2}, {{"2x16", 8}, {"2x8", 9}, {"2x4", 5}, {"2x2", 6}});
   CHECK(run.points == Texts{"2x16", "2x8", "2x4", "2x2", "2x1", "2x32", "2x64"});
   CHECK(run.seconds == 5.0);
+}
+
+TEST_CASE(
+    "Fewer micro-batches that do not fit are tried with the policies behind, and more with that of the beginning") {
+  const SecondsOf seconds = {{"2x16", 8}, {"2x8 attention", 7}, {"2x4 full", 6}, {"2x32", 9}, {"2x64", 10}};
+  Run run = tryAll({2}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, {}, RecomputeChoice::Auto);
+  CHECK(run.seconds == 6.0);
+  CHECK(llvm::ArrayRef(run.points).take_front(8).vec() ==
+        Texts{"2x16", "2x8", "2x8 norms", "2x8 attention", "2x4 attention", "2x4 mlp", "2x4 branches", "2x4 full"});
+  CHECK(llvm::ArrayRef(run.points).take_back(2).vec() == Texts{"2x32", "2x64"});
 }
 
 TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by their bytes") {

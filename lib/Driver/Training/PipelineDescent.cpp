@@ -8,20 +8,43 @@
 
 namespace apc {
 
-llvm::Error PipelineTrials::tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end) {
+llvm::Error PipelineTrials::tryUntilPolicyFits(PlanRequest point, double end,
+                                               llvm::function_ref<llvm::Expected<bool>(const PlanRequest &)> plan) {
   constexpr double little = 0.02; // of the time limit
+  for (const RecomputeSetting &policy :
+       llvm::drop_begin(policies, llvm::find(policies, point.recompute) - policies.begin())) {
+    const double before = trials.secondsLeft();
+    point.recompute = policy;
+    llvm::Expected<bool> fits = plan(point);
+    if (!fits)
+      return fits.takeError();
+    wasCheap = before - trials.secondsLeft() < little * request.timeLimitSeconds;
+    if (*fits || trials.wasRefused() || !wasCheap || trials.secondsLeft() <= end)
+      break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error PipelineTrials::tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, RecomputeSetting policy, double end) {
   constexpr unsigned patience = 2;
   unsigned worse = 0;
   for (PlanRequest point : points) {
-    const double before = trials.secondsLeft();
-    if (before <= end || !bestHere || worse == patience)
+    if (trials.secondsLeft() <= end || !bestHere || worse == patience)
       break;
-    point.recompute = bestHere->point.recompute;
-    auto isBetter = tryPoint(point, end);
-    if (!isBetter)
-      return isBetter.takeError();
-    const bool isCheap = before - trials.secondsLeft() < little * request.timeLimitSeconds;
-    worse = *isBetter ? 0 : isCheap ? worse + 1 : patience;
+    point.recompute = policy;
+    Outcome outcome = Outcome::FitsNot;
+    auto plan = [&](const PlanRequest &own) -> llvm::Expected<bool> {
+      llvm::Expected<Outcome> tried = tryPoint(own, end);
+      if (!tried)
+        return tried.takeError();
+      outcome = *tried;
+      return outcome != Outcome::FitsNot;
+    };
+    if (llvm::Error error = tryUntilPolicyFits(point, end, plan))
+      return error;
+    if (outcome == Outcome::IsBest)
+      policy = bestHere->point.recompute;
+    worse = outcome == Outcome::IsBest ? 0 : wasCheap ? worse + 1 : patience;
   }
   return llvm::Error::success();
 }
@@ -37,10 +60,10 @@ llvm::Error PipelineTrials::tryPolicies(double end) {
     if (trials.secondsLeft() <= end || !bestHere->isByMemory || worse == patience)
       break;
     point.recompute = policy;
-    auto isBetter = tryPoint(point, end);
-    if (!isBetter)
-      return isBetter.takeError();
-    worse = *isBetter ? 0 : worse + 1;
+    auto outcome = tryPoint(point, end);
+    if (!outcome)
+      return outcome.takeError();
+    worse = *outcome == Outcome::IsBest ? 0 : worse + 1;
   }
   return llvm::Error::success();
 }
@@ -61,8 +84,9 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
       more.push_back(point);
   }
   std::reverse(fewer.begin(), fewer.end());
+  const RecomputeSetting policy = bestHere->point.recompute;
   for (llvm::ArrayRef<PlanRequest> others : {fewer, more}) // chunks leave short bubbles for fewer
-    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), end))
+    if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), policy, end))
       return error;
   return tryPolicies(end);
 }
@@ -80,10 +104,15 @@ llvm::Error PipelineTrials::tryAllAlone() {
     if (trials.isStopped() || trials.secondsLeft() <= end)
       break;
     point.recompute = best.recompute;
-    auto found = trials.tryOne(point, trials.secondsLeft() - end,
-                               [&](const PlanRequest &own) { return points.first(own, std::nullopt); });
-    if (!found)
-      return found.takeError();
+    auto plan = [&](const PlanRequest &own) -> llvm::Expected<bool> {
+      auto found = trials.tryOne(own, trials.secondsLeft() - end,
+                                 [&](const PlanRequest &alone) { return points.first(alone, std::nullopt); });
+      if (!found)
+        return found.takeError();
+      return found->has_value();
+    };
+    if (llvm::Error error = tryUntilPolicyFits(point, end, plan))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -10,7 +10,7 @@
 
 namespace apc {
 
-llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double end) {
+llvm::Expected<PipelineTrials::Outcome> PipelineTrials::tryPoint(const PlanRequest &point, double end) {
   constexpr double most = 0.2; // of the time limit: others may be faster
   auto found = trials.tryOne(
       point, std::min(most * request.timeLimitSeconds, trials.secondsLeft() - end), [&](const PlanRequest &own) {
@@ -20,10 +20,12 @@ llvm::Expected<bool> PipelineTrials::tryPoint(const PlanRequest &point, double e
       });
   if (!found)
     return found.takeError();
-  if (!*found || (bestHere && !isBetter((*found)->rank, bestHere->rank)))
-    return false;
+  if (!*found)
+    return Outcome::FitsNot;
+  if (bestHere && !isBetter((*found)->rank, bestHere->rank))
+    return Outcome::IsWorse;
   bestHere = Here{(*found)->rank, point, (*found)->isByMemory};
-  return true;
+  return Outcome::IsBest;
 }
 
 llvm::Expected<bool> PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {
@@ -34,8 +36,8 @@ llvm::Expected<bool> PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest>
       if (bestHere || isOver)
         return false;
       point.recompute = policy;
-      if (auto isBetter = tryPoint(point, end); !isBetter)
-        return isBetter.takeError();
+      if (auto outcome = tryPoint(point, end); !outcome)
+        return outcome.takeError();
       if (trials.wasRefused())
         break;
       areRefused = false;
@@ -53,8 +55,8 @@ llvm::Error PipelineTrials::begin(int64_t workers, double end) {
     return all.takeError();
   bestHere.reset();
   if (std::optional<PlanRequest> point = pointOfLayout(points.control.knownLayout, *all, policies.front()))
-    if (auto isBetter = tryPoint(*point, end); !isBetter)
-      return isBetter.takeError();
+    if (auto outcome = tryPoint(*point, end); !outcome)
+      return outcome.takeError();
   if (bestHere)
     bestHere->isOfLayout = true;
   const size_t first = firstToTry(pool, workers, *all);

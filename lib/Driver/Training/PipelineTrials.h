@@ -46,13 +46,19 @@ private:
 
   /// All micro-batches that the schedule takes on so many workers, the fewest first. Errors (input): there are none.
   llvm::Expected<std::vector<PlanRequest>> pointsOf(int64_t workers) const;
-  /// Plans a point; true where that is the best of its number of workers.
-  llvm::Expected<bool> tryPoint(const PlanRequest &point, double end);
+  enum class Outcome { IsBest, IsWorse, FitsNot };
+
+  /// Plans a point; the best is that of its number of workers.
+  llvm::Expected<Outcome> tryPoint(const PlanRequest &point, double end);
+  /// Plans `point` by \p plan, true where it fits, with its policy and those behind it until one fits; ends where that
+  /// takes long.
+  llvm::Error tryUntilPolicyFits(PlanRequest point, double end,
+                                 llvm::function_ref<llvm::Expected<bool>(const PlanRequest &)> plan);
   /// Each point with every policy, until one fits; true where all were refused.
   llvm::Expected<bool> tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
-  /// With the policy of the best; also the one behind a point that is worse, where points take little time: some
-  /// schedules want numbers of micro-batches that the workers divide.
-  llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, double end);
+  /// With \p policy until another one is better; also the point behind one that is worse, where points take little
+  /// time: some schedules want numbers of micro-batches that the workers divide.
+  llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, RecomputeSetting policy, double end);
   /// Policies that keep less than that of the best, with its micro-batches.
   llvm::Error tryPolicies(double end);
 
@@ -64,6 +70,7 @@ private:
   TrainingTrials trials;
   std::vector<RecomputeSetting> policies;
   bool hasPlan;
+  bool wasCheap = true;           ///< the last point of `tryUntilPolicyFits` took little time
   std::optional<Here> bestHere;   ///< of the number of workers that is being tried
   std::map<int64_t, Here> bestOf; ///< by number of workers
 };

@@ -312,9 +312,12 @@ llvm::Expected<CheckedStage> checkStageStatements(const OpGraph &graph, const Pl
   for (auto [stated, sharding] : llvm::zip_equal(stage.shardings, truth.shardings))
     check(checkSharding(stated, sharding));
   check(checkFigures(stage, truth, pool->isOfCluster));
-  if (plan.overlappedSeconds && pool->isOfCluster && !plan.pipeline) {
+  if (pool->isOfCluster && !plan.pipeline) {
     std::optional<double> overlapped = overlappedSeconds(graph, pool->pool, derived->candidate);
-    check(expectClose("overlapped_seconds", *plan.overlappedSeconds, overlapped.value_or(plan.stepSeconds), program));
+    check(expectSame("overlapped_seconds is there", plan.overlappedSeconds.has_value(), overlapped.has_value(),
+                     "for a step of training in turn:"));
+    if (overlapped)
+      check(expectClose("overlapped_seconds", plan.overlappedSeconds.value_or(0), *overlapped, program));
   }
   if (llvm::Error error = check.take())
     return std::move(error);

@@ -218,6 +218,10 @@ TEST_CASE("the stages of a worker need together what they hold at one time, not 
   for (size_t stage = 0; stage < 4; ++stage) // of each worker one more and one less, so that sums are the same
     (*changed.stages[stage].memoryTogether)[MemoryCategory::Activations] += stage < 2 ? -1 : 1;
   CHECK_THAT(faultOfStatements(graph, changed), Contains("stages[0].memory_bytes_together.activations"));
+  changed = plan;
+  const size_t lighter = bytes[0] < bytes[1] ? 0 : 1; // that of the other worker is the plan's own
+  changed.stages[lighter].memoryTogether->hostBytes = 1;
+  CHECK_THAT(faultOfStatements(graph, changed), Contains(".memory_bytes_together.host is 1"));
 }
 
 TEST_CASE("a value is priced for each stage that reads it, and the chunks of a worker have one scratch memory") {

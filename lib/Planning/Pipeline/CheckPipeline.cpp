@@ -105,10 +105,12 @@ llvm::Error checkTogether(const Plan &plan, const CutStep &step, const PipelineP
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     std::string place = llvm::formatv("stages[{0}].memory_bytes_together", index).str();
     check(expectSame(place + " is there", stage.memoryTogether.has_value(), point.counts.chunks > 1, schedule));
+    if (!stage.memoryTogether)
+      continue;
     for (MemoryCategory category : allMemoryCategories())
-      if (stage.memoryTogether)
-        check(expectSame(place + "." + memoryCategoryName(category), (*stage.memoryTogether)[category],
-                         together[index][category], program));
+      check(expectSame(place + "." + memoryCategoryName(category), (*stage.memoryTogether)[category],
+                       together[index][category], program));
+    check(expectSame(place + ".host", stage.memoryTogether->hostBytes, together[index].hostBytes, program));
   }
   return check.take();
 }

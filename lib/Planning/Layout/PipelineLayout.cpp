@@ -39,6 +39,21 @@ static llvm::Expected<WorkerPools> workersOfLayout(const PlanningTask &whole, co
   return workers;
 }
 
+/// Errors (input): the schedule takes other chunks than the layout has; chunks that would do.
+static llvm::Error checkChunks(const ParallelDegrees &layout) {
+  auto schedule = findPipelineSchedule(layout.scheduleName(), static_cast<uint32_t>(layout.numChunks()));
+  if (schedule)
+    return llvm::Error::success();
+  std::string message = takeMessage(schedule.takeError()).second;
+  constexpr uint32_t few = 2;
+  auto other = findPipelineSchedule(layout.scheduleName(), few);
+  if (!other)
+    llvm::consumeError(other.takeError());
+  else if (!layout.chunks)
+    message += llvm::formatv("; add chunks={0}", few);
+  return inputError("layout {0}: {1}", layout.str(), message);
+}
+
 llvm::Expected<std::vector<size_t>> cutsOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
                                                  const WorkerPools &workers) {
   auto numStages = static_cast<size_t>(layout.pipeline * layout.numChunks());
@@ -131,6 +146,8 @@ llvm::Expected<PipelineTrial> costPipelineLayout(const PlanningTask &whole, cons
   auto workers = workersOfLayout(whole, layout);
   if (!workers)
     return workers.takeError();
+  if (llvm::Error error = checkChunks(layout))
+    return std::move(error);
   auto cuts = cutsOfLayout(whole, layout, *workers); // before schedules of more workers than stages, which are long
   if (!cuts)
     return cuts.takeError();

@@ -49,6 +49,32 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, const WorkerPools &worker
   return plan;
 }
 
+/// Does a schedule of that name take so many chunks?
+bool takesChunks(llvm::StringRef schedule, uint32_t chunks) {
+  auto found = findPipelineSchedule(schedule, chunks);
+  if (found)
+    return true;
+  llvm::consumeError(found.takeError());
+  return false;
+}
+
+/// Errors (input): workers of unequal devices are to have several stages each.
+llvm::Error checkUnequalWorkers(const PlanRequest &request) {
+  const std::string source = "--pipeline " + request.pipeline.str();
+  if (const int64_t chunks = request.chunks.count.value_or(1); chunks != 1)
+    return inputError("{0} with --chunks {1}: workers of unequal devices have one stage each; accepted is --chunks 1",
+                      source, chunks);
+  if (request.schedule == "auto" || takesChunks(request.schedule, 1) || !takesChunks(request.schedule, 2))
+    return llvm::Error::success();
+  std::vector<llvm::StringRef> accepted;
+  for (const PipelineSchedule &schedule : allPipelineSchedules())
+    if (schedule.leastChunks == 1)
+      accepted.push_back(schedule.name);
+  return inputError("{0} with --schedule {1}: workers of unequal devices have one stage each, and the schedule has "
+                    "several chunks on a worker; accepted are workers of equal devices, or the schedules {2}",
+                    source, request.schedule, llvm::join(accepted, ", "));
+}
+
 } // namespace
 
 llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
@@ -60,9 +86,9 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   if (llvm::Error error = checkStages(whole.graph, workers->count()))
     return std::move(error);
   const std::optional<int64_t> chunks = whole.request.chunks.count;
-  if (!workers->areEqual() && chunks.value_or(1) != 1)
-    return inputError("{0} with --chunks {1}: workers of unequal devices have one stage each; accepted is --chunks 1",
-                      source, *chunks);
+  if (!workers->areEqual())
+    if (llvm::Error error = checkUnequalWorkers(whole.request))
+      return std::move(error);
   whole.report("planning the stages of a pipeline");
   llvm::Expected<FoundPipeline> tried = tryPipelines(whole, *workers);
   if (!tried)

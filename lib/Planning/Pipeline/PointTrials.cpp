@@ -164,7 +164,8 @@ bool PointTrials::take(const PipelinePoint &point, const std::vector<size_t> &cu
                        PipelineTrial trial) {
   found.tried = withTried(std::move(found.tried), describeTrial(whole, point, trial.answer, trial.reason));
   if (!trial.fits()) {
-    found.reason = nameOf(point) + ": " + trial.reason;
+    if (found.reason.empty())
+      found.reason = nameOf(point) + ": " + trial.reason;
     return false;
   }
   if (found.best && trial.answer->time.stepSeconds >= found.best->time.stepSeconds)

@@ -12,7 +12,9 @@ struct FoundPipeline {
   std::optional<PipelineAnswer> best;
   std::shared_ptr<StagedStep> stages; ///< of `best`
   std::vector<TriedPoint> tried;
-  std::string reason; ///< why the last one that does not fit does not; empty where all fit
+  /// Why the first one that does not fit, which holds fewer micro-batches than those behind it, does not; empty where
+  /// all fit.
+  std::string reason;
 };
 
 /// Plans schedules and numbers of chunks for the workers, one chunk where these are unequal. Some are tried in turn,

@@ -235,12 +235,29 @@ void printCommunication(const Plan &plan, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// May a layer's weights be the limit of a bucket? Weights that are gathered for their use, and gradients that are
+/// reduced into parts, travel by the layer at most (apc/Cost/Fusion.h).
+bool mayTravelByLayer(const StagePlan &stage, const PlanBucket &bucket) {
+  const std::string &value = stage.moves[bucket.moves.front()].values.front();
+  auto sharding = llvm::find_if(stage.shardings, [&](const PlanSharding &own) { return own.value == value; });
+  const bool isOfLayer = sharding != stage.shardings.end() &&
+                         (sharding->role == ValueRole::Parameter || sharding->role == ValueRole::Gradient);
+  return isOfLayer && llvm::any_of(bucket.collectives, [](llvm::StringRef collective) {
+           return collective.starts_with("AllGather") || collective.starts_with("ReduceScatter");
+         });
+}
+
 /// "fused    AllReduce over node and device: 290 moves in 6 exchanges of at most 61 MiB", for each kind of bucket.
 void printBuckets(const Plan &plan, llvm::raw_ostream &os) {
   std::map<std::string, std::pair<size_t, size_t>> counts; ///< moves, buckets
+  const bool hasLayers = repeatedLayer(plan).has_value();
   for (const StagePlan &stage : plan.stages)
     for (const PlanBucket &bucket : stage.buckets) {
       std::string limit = formatBytes(static_cast<double>(bucket.limitBytes));
+      if (!plan.request.fusionBytes)
+        limit += ", by latency and bandwidth";
+      if (!plan.request.fusionBytes && hasLayers && mayTravelByLayer(stage, bucket))
+        limit += ", or by the layer where that is less";
       auto &[moves, buckets] = counts[collectivesText(bucket.collectives) + "\n" + limit];
       moves += bucket.moves.size();
       ++buckets;
@@ -248,28 +265,46 @@ void printBuckets(const Plan &plan, llvm::raw_ostream &os) {
   for (const auto &[key, count] : counts) {
     auto [collectives, limit] = llvm::StringRef(key).split('\n');
     os << "fused    " << collectives << ": " << count.first << " moves in " << counted(count.second, "bucket")
-       << " of at most " << limit << (plan.request.fusionBytes ? "" : ", by latency and bandwidth") << "\n";
+       << " of at most " << limit << "\n";
   }
   os << (counts.empty() ? "" : "\n");
 }
 
-/// "18.7 s", "-20.1 ms" where there is a loss.
-std::string signedText(double amount, std::string (*text)(double)) {
-  return (amount < 0 ? "-" : "") + text(std::abs(amount));
+/// "18.7 s", "costs 20.1 ms" where there is a loss.
+std::string savedText(double amount, std::string (*text)(double)) {
+  return (amount < 0 ? "costs " : "") + text(std::abs(amount));
+}
+
+/// Why a plan has a kind of parallelism without which its step is faster; empty where it is not, and where nobody
+/// searched for a faster one.
+std::string remarkOn(const PlanContribution &row, const Plan &plan) {
+  const double cost = plan.stepSeconds - row.stepSeconds;
+  if (cost <= 0)
+    return "";
+  if (row.memoryBytes > plan.memoryLimitBytes)
+    return "does not fit without it";
+  return cost <= plan.gap * plan.stepSeconds ? "within the gap that is left" : "";
 }
 
 void printParallelism(const Plan &plan, llvm::raw_ostream &os) {
   if (plan.parallelism.empty())
     return;
+  const bool hasRemarks =
+      llvm::any_of(plan.parallelism, [&](const PlanContribution &row) { return !remarkOn(row, plan).empty(); });
   TextTable table;
   table.addColumn("parallelism");
   for (const char *name : {"step without it", "saves", "memory without it", "saves"})
     table.addColumn(name, TextTable::Align::Right);
+  if (hasRemarks)
+    table.addColumn("remark");
   for (const PlanContribution &row : plan.parallelism) {
     double bytes = static_cast<double>(row.memoryBytes), saved = bytes - static_cast<double>(plan.memory.total());
-    table.addRow({row.kind, formatSeconds(row.stepSeconds),
-                  signedText(row.stepSeconds - plan.stepSeconds, formatSeconds), formatBytes(bytes),
-                  signedText(saved, formatBytes)});
+    std::vector<std::string> cells = {row.kind, formatSeconds(row.stepSeconds),
+                                      savedText(row.stepSeconds - plan.stepSeconds, formatSeconds), formatBytes(bytes),
+                                      savedText(saved, formatBytes)};
+    if (hasRemarks)
+      cells.push_back(remarkOn(row, plan));
+    table.addRow(std::move(cells));
   }
   table.print(os);
   os << "\n";

@@ -131,15 +131,34 @@ TEST_CASE("layouts among the references are ordered by their degrees") {
   }
 }
 
-TEST_CASE("the summary says what each kind of parallelism saves, and what it costs") {
+TEST_CASE("the summary says what each kind of parallelism saves, and what it costs and why") {
   // The sample takes 10 ms and 1,049,600 bytes.
-  CHECK_THAT(summaryOf(samplePlan()),
-             Catch::Contains("parallelism    step without it    saves  memory without it     saves\n") &&
-                 Catch::Contains("data parallel          30.0 ms  20.0 ms           2.00 MiB  1020 KiB\n") &&
-                 Catch::Contains("cut storage            9.50 ms  -500 us           4.00 MiB  3.00 MiB\n"));
+  Plan plan = samplePlan();
+  CHECK_THAT(summaryOf(plan),
+             Catch::Contains("parallelism    step without it         saves  memory without it     saves\n") &&
+                 Catch::Contains("data parallel          30.0 ms       20.0 ms           2.00 MiB  1020 KiB\n") &&
+                 Catch::Contains("cut storage            9.50 ms  costs 500 us           4.00 MiB  3.00 MiB\n"));
+  plan.gap = 0.06;
+  CHECK_THAT(summaryOf(plan), Catch::Contains("3.00 MiB  within the gap that is left\n"));
+  plan.memoryLimitBytes = (int64_t(1) << 22) - 1;
+  CHECK_THAT(summaryOf(plan), Catch::Contains("1020 KiB\n") && Catch::Contains("3.00 MiB  does not fit without it\n"));
   Plan none = samplePlan();
   none.parallelism.clear();
   CHECK_THAT(summaryOf(none), !Catch::Contains("parallelism"));
+}
+
+TEST_CASE("the limit of buckets of weights may be a layer, that of others is by the link or the request") {
+  Plan plan = samplePlan();
+  StagePlan &stage = plan.stages.front();
+  stage.moves.push_back({{"w"}, "", {{{}, {}}, {}, Combiner::Sum}, {"h.0/MatMul"}, {"AllGather{model}"}, 0.001});
+  stage.buckets = {{{0}, {"AllReduce{model}"}, 64, int64_t(1) << 20, 0.003},
+                   {{1}, {"AllGather{model}"}, 64, int64_t(1) << 21, 0.001}};
+  CHECK_THAT(
+      summaryOf(plan),
+      Catch::Contains("of at most 1.00 MiB, by latency and bandwidth\n") &&
+          Catch::Contains("of at most 2.00 MiB, by latency and bandwidth, or by the layer where that is less\n"));
+  plan.request.fusionBytes = int64_t(1) << 21;
+  CHECK_THAT(summaryOf(plan), Catch::Contains("of at most 2.00 MiB\n"));
 }
 
 TEST_CASE("the ops that take the most time come first, the rest in one row") {

@@ -11,13 +11,6 @@ namespace {
 
 using Kind = Violation::Kind;
 
-/// `x0=2, x1=4`.
-std::string axesText(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
-  return llvm::join(
-      llvm::map_range(axes, [&](AxisId axis) { return mesh.axis(axis).name + "=" + std::to_string(mesh.size(axis)); }),
-      ", ");
-}
-
 } // namespace
 
 StrategyChecker::StrategyChecker(const FactorRule &rule, const Mesh &mesh) : rule(rule), mesh(mesh) {
@@ -132,7 +125,7 @@ Violation StrategyChecker::findInCombiners(const Strategy &strategy) const {
 std::string StrategyChecker::explain(const Violation &violation, const Strategy &strategy) const {
   auto name = [&](FactorId id) { return rule.factor(id).name; };
   auto size = [&](FactorId id) { return rule.factor(id).size; };
-  auto axes = [&](FactorId id) { return axesText(strategy.axes[id.index()], mesh); };
+  auto ways = [&](FactorId id) { return mesh.size(strategy.axes[id.index()]); };
   auto combiner = [&](FactorId id) { return combinerName(rule.factor(id).combiner); };
   FactorId factor = violation.factor, other = violation.other;
   switch (violation.kind) {
@@ -148,17 +141,17 @@ std::string StrategyChecker::explain(const Violation &violation, const Strategy 
   case Kind::Whole:
     return llvm::formatv("factor {0} must be whole on every device", name(factor));
   case Kind::TooSmall:
-    return llvm::formatv("factor {0} of size {1} is smaller than the {2} ways of its axes ({3})", name(factor),
-                         size(factor), mesh.size(strategy.axes[factor.index()]), axes(factor));
+    return llvm::formatv("factor {0} of size {1} is smaller than the {2} ways in which it is cut", name(factor),
+                         size(factor), ways(factor));
   case Kind::MinorBeforeMajor:
     return llvm::formatv("factor {0} lies below factor {1} of size {2} in one dim, and {1} is not fully cut",
                          name(factor), name(other), size(other));
   case Kind::UnevenCompound:
-    return llvm::formatv("factor {0} of size {1} shares a dim and is not divisible by its axes ({2})", name(factor),
-                         size(factor), axes(factor));
+    return llvm::formatv("factor {0} of size {1} shares a dim and does not divide into the {2} ways in which it is cut",
+                         name(factor), size(factor), ways(factor));
   case Kind::SmallParts:
-    return llvm::formatv("factor {0} has a part that is smaller than the {1} ways of its axes ({2})", name(factor),
-                         mesh.size(strategy.axes[factor.index()]), axes(factor));
+    return llvm::formatv("factor {0} has a part that is smaller than the {1} ways in which it is cut", name(factor),
+                         ways(factor));
   case Kind::TwiceInTensor:
     return llvm::formatv("factor {0} is in two dims of one tensor, which would use its axes twice", name(factor));
   case Kind::TwoCombiners:

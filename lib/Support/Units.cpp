@@ -151,9 +151,16 @@ std::string formatBytesPerSecond(double bytesPerSecond) {
 
 std::string formatCount(double count) { return scaled(count, 4, {"", "K", "M", "B", "T"}); }
 
+/// A name that people give to a thing, as "ring y" or "nvl72", which no ending makes a plural.
+static bool isName(llvm::StringRef noun) {
+  return noun.empty() || noun.rsplit(' ').second.size() == 1 || !llvm::isAlpha(noun.back());
+}
+
 std::string counted(int64_t number, llvm::StringRef noun) {
   if (number == 1)
     return llvm::formatv("1 {0}", noun).str();
+  if (isName(noun))
+    return llvm::formatv("{0} x '{1}'", number, noun).str();
   const bool isLikeKey = noun.ends_with("ay") || noun.ends_with("ey") || noun.ends_with("oy") || noun.ends_with("uy");
   llvm::StringRef ending = noun.ends_with("s") || noun.ends_with("ch") ? "es" : "s";
   if (!isLikeKey && noun.consume_back("y"))

@@ -99,6 +99,9 @@ TEST_CASE("numbers are written with units") {
   CHECK(counted(2, "strategy") == "2 strategies");
   CHECK(counted(1, "strategy") == "1 strategy");
   CHECK(counted(2, "relay") == "2 relays");
+  CHECK(counted(2, "ring y") == "2 x 'ring y'"); // a level of tpu-v4
+  CHECK(counted(2, "nvl72") == "2 x 'nvl72'");
+  CHECK(counted(1, "ring y") == "1 ring y");
 }
 
 TEST_CASE("a table pads its columns") {

@@ -27,6 +27,27 @@ static llvm::Error takeIfFaster(const PlanningTask &task, const MeshChoice &othe
   return llvm::Error::success();
 }
 
+/// On the mesh of `choice` with fewer stages of ZeRO, where the search was short and the request leaves storage open.
+static llvm::Error searchFewerStages(const PlanningTask &task, MeshChoice &choice) {
+  constexpr double little = 0.02; // of the time limit
+  const bool isShort = choice.problemSeconds + choice.searchSeconds < little * task.request.timeLimitSeconds;
+  if (!isShort || task.request.zero != ZeroChoice::Auto || !task.pins.empty() || !task.graph.isTrainingStep())
+    return llvm::Error::success();
+  const Mesh mesh = choice.best->mesh;
+  for (ZeroChoice stage : {ZeroChoice::Stage0, ZeroChoice::Stage1}) {
+    if (isLate(task))
+      break;
+    PlanRequest request = task.request;
+    request.zero = stage;
+    const PlanningTask own{task.graph,   request, task.pool,  task.memoryLimitBytes, task.search, task.pins,
+                           task.control, {},      task.begin, task.fusion,           task.kept};
+    llvm::Expected<MeshChoice> other = chooseOn(own, mesh);
+    if (llvm::Error error = other ? takeIfFaster(task, *other, choice) : other.takeError())
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
   bool isWanted = goesToTheEnd(task.control.effort, choice.isByFirstSums) && choice.best &&
                   choice.unsharedSeconds > task.request.gapTolerance * choice.best->seconds();
@@ -35,7 +56,9 @@ llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice) {
   PlanningTask alone = task;
   alone.fusion = {};
   llvm::Expected<MeshChoice> other = chooseOn(alone, choice.best->mesh);
-  return other ? takeIfFaster(task, *other, choice) : other.takeError();
+  if (llvm::Error error = other ? takeIfFaster(task, *other, choice) : other.takeError())
+    return error;
+  return searchFewerStages(task, choice);
 }
 
 llvm::Error searchInTurn(const PlanningTask &task, MeshChoice &choice) {

@@ -7,7 +7,9 @@ namespace apc {
 
 /// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
 /// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster; then
-/// \p choice becomes it. Errors: those of the search.
+/// \p choice becomes it. States that rest in pieces (ZeRO) may cost more than they seemed to, too: where the search was
+/// short and storage is not limited, searches with whole states, and with no more than cut states, follow. Errors:
+/// those of the searches.
 llvm::Error searchAlone(const PlanningTask &task, MeshChoice &choice);
 
 /// Where collectives run beside ops, searches minimise weighted sums of both and may miss the program that is best

@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 
 TIMING = re.compile(rb',\n "timing_seconds": \{[^}]*\}')
+INFER = ["--mode", "infer"]
 REQUESTS = [
-    ("tiny/gpt/model.onnx", ["--devices", "12", "--cluster", "cpu-local"]),
-    ("tiny/moe/model.onnx", ["--devices", "16", "--cluster", "dgx-h100", "--search", "dp"]),
-    ("tiny/t5/model.onnx", ["--devices", "8", "--cluster", "dgx-h100", "--search", "recursive"]),
-    ("vit_l16.onnx", ["--devices", "64", "--dim", "batch=64"]),
-    ("gpt3_175b_loss.onnx", ["--devices", "64"]),
+    ("tiny/gpt/model.onnx", [*INFER, "--devices", "12", "--cluster", "cpu-local"]),
+    ("tiny/moe/model.onnx", [*INFER, "--devices", "16", "--cluster", "dgx-h100", "--search", "dp"]),
+    ("tiny/t5/model.onnx", [*INFER, "--devices", "8", "--cluster", "dgx-h100", "--search", "recursive"]),
+    ("vit_l16.onnx", [*INFER, "--devices", "64", "--dim", "batch=64"]),
+    ("gpt3_175b_loss.onnx", [*INFER, "--devices", "64"]),
+    ("tiny/gpt/model.onnx", ["--mode", "train", "--loss", "sum", "--devices", "4", "--cluster", "cpu-local", "--global-batch", "24"]),
+    ("tiny/llama/model.onnx", ["--mode", "train", "--loss", "sum", "--devices", "4", "--cluster", "cpu-local", "--pipeline", "2",
+                               "--global-batch", "16"]),
 ]
 
 
@@ -36,7 +40,7 @@ def first_difference(name, one, other):
 
 def plans(apc, models):
     for model, flags in REQUESTS:
-        command = [apc, "plan", f"{models}/{model}", *flags, "--mode", "infer", "--json", "--time-limit", "600", "--threads"]
+        command = [apc, "plan", f"{models}/{model}", *flags, "--json", "--time-limit", "600", "--threads"]
         texts = [output(command + [threads]) for threads in ("1", "2")]
         without = [TIMING.sub(b"", text) for text in texts]
         if without == texts or len(texts[0]) < 1000:

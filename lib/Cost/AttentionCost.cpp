@@ -55,7 +55,7 @@ double fusedSeconds(const LocalAttention &local, const Device &device, const Dev
 
 /// Products of all scores, and the kernels between them by their bytes. Products over a head have few steps of k,
 /// behind which their tiles are written or before which they are read: no roof hides the other. Korthikanti et al. 2022
-/// table 4: 1.3 ms to recompute 134 million scores with heads of 96 on an A100; so 1.4 ms, with the greater of both 1.1
+/// table 4: 1.3 ms to recompute 134 million scores with heads of 96 on an A100; so 1.3 ms, with the greater of both 1.0
 /// ms.
 double secondsInParts(const LocalAttention &local, const Device &device, const DeviceRates &rates,
                       const Runtime &runtime) {

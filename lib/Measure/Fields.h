@@ -54,7 +54,8 @@ void setMemoryBeside(Fields &fields, Measurement &into);
 /// The cluster of the devices that a row names, by the presets and their figures; a reason where none fits.
 void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into);
 
-/// The runtime that the words of \p text name: a framework, its kernels; none where no word is known.
+/// The runtime that the words of \p text name: a framework, its kernels; none where no word is known. Below ZeRO 3
+/// sums of gradients run beside kernels where the framework's do, or the words say so.
 void setRuntime(llvm::StringRef text, Measurement &into);
 
 } // namespace apc

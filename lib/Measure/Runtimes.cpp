@@ -9,12 +9,16 @@ namespace apc {
 
 namespace {
 
+/// The collectives that run beside kernels: of the parameters and gradients that ZeRO 3 cuts, or with any stage the
+/// sums of gradients as well, from the last backward pass on.
+enum class Beside : uint8_t { Nothing, CutParameters, AllSums };
+
 struct KnownRuntime {
   llvm::StringLiteral words; ///< in lower case, whole words of what a row says
   llvm::StringLiteral runtime;
   int64_t fewestDevices = 1;
-  bool widensGradients = true; ///< `Measurement::widensGradients`
-  bool overlaps = true;        ///< collectives may run beside kernels
+  bool widensGradients = true;           ///< `Measurement::widensGradients`
+  Beside beside = Beside::CutParameters; ///< unless a row says otherwise
 };
 
 /// Earlier rows win: kernels that a remark names before the framework. Those are of Aleph-Alpha/scaling, whose
@@ -22,7 +26,11 @@ struct KnownRuntime {
 /// all-gathers on GPUs ran in the stream of its kernels unless asked otherwise (xla/debug_options_flags.cc,
 /// xla_gpu_enable_async_all_gather), and Alpa does not ask. torchtitan compiles where training.compile is set
 /// (torchtitan/config_manager.py: off), DeepSpeed by engine.compile(), and fms-fsdp always
-/// (fms_fsdp/config/training.py, use_torch_compile).
+/// (fms_fsdp/config/training.py, use_torch_compile). Sums of gradients run beside the last backward pass in PyTorch's
+/// DDP and FSDP (Li et al. 2020, arXiv 2006.15704, section 3.2.3) and in NeMo
+/// (nemo/lightning/pytorch/callbacks/megatron_comm_overlap.py); in Megatron-LM where it is asked
+/// for (megatron/core/distributed/distributed_data_parallel_config.py, overlap_grad_reduce: off), and in DeepSpeed with
+/// ZeRO 3 alone (deepspeed/runtime/zero/config.py, overlap_comm).
 constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
                                   {"kernel=fused", "megatron-fused-softmax", 1, false},
                                   {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
@@ -31,13 +39,13 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
                                   // CUDA_LAUNCH_BLOCKING=1.
                                   {"bigscience", "megatron-2021-waiting", 320},
-                                  {"alpa", "xla-2022", 1, true, false},
+                                  {"alpa", "xla-2022", 1, true, Beside::Nothing},
                                   {"maxtext", "xla"},
-                                  {"llm-foundry", "torch-eager-2023"},
-                                  {"llm foundry", "torch-eager-2023"},
-                                  {"llmfoundry", "torch-eager-2023"},
-                                  {"torchtitan", "torch-eager"},
-                                  {"fms-fsdp", "torch-compiled"},
+                                  {"llm-foundry", "torch-eager-2023", 1, true, Beside::AllSums},
+                                  {"llm foundry", "torch-eager-2023", 1, true, Beside::AllSums},
+                                  {"llmfoundry", "torch-eager-2023", 1, true, Beside::AllSums},
+                                  {"torchtitan", "torch-eager", 1, true, Beside::AllSums},
+                                  {"fms-fsdp", "torch-compiled", 1, true, Beside::AllSums},
                                   {"mindformers", "mindspore"},
                                   {"mindspeed", "mindspore"},
                                   {"mindspore", "mindspore"},
@@ -45,12 +53,12 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"sc'21", "megatron-2021"},
                                   {"korthikanti", "megatron-2021"},
                                   {"bigscience", "megatron-2021"},
-                                  {"nemo", "megatron-2023"},
-                                  {"dgxc", "megatron-2023"},
+                                  {"nemo", "megatron-2023", 1, true, Beside::AllSums},
+                                  {"dgxc", "megatron-2023", 1, true, Beside::AllSums},
                                   {"megatron-core", "megatron-2023"},
                                   {"megatron core", "megatron-2023"},
                                   {"mcore", "megatron-2023"},
-                                  {"megatron-bridge", "megatron-2023"},
+                                  {"megatron-bridge", "megatron-2023", 1, true, Beside::AllSums},
                                   {"primus", "megatron-2023"},
                                   {"megatron", "megatron-2023-unfused"},
                                   {"megatron-lm", "megatron-2023-unfused"},
@@ -59,8 +67,11 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"deepspeed", "torch-eager"},
                                   {"colossalai", "torch-eager"},
                                   {"colossal-ai", "torch-eager"},
-                                  {"litgpt", "torch-eager"},
-                                  {"lightning", "torch-eager"},
+                                  {"litgpt", "torch-eager", 1, true, Beside::AllSums},
+                                  {"lightning", "torch-eager", 1, true, Beside::AllSums},
+                                  {"pytorch ddp", "torch-compiled", 1, true, Beside::AllSums},
+                                  {"torch ddp", "torch-compiled", 1, true, Beside::AllSums},
+                                  {"distributeddataparallel", "torch-compiled", 1, true, Beside::AllSums},
                                   {"jax", "xla"},
                                   {"levanter", "xla"},
                                   {"xla", "xla"}};
@@ -98,6 +109,14 @@ llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
   return isFused ? "megatron-2023" : "megatron-2023-unfused";
 }
 
+/// Whether sums of gradients run beside the backward pass: as a row says, or else as its framework has it. Beside
+/// tensor parallelism they are taken in turn all the same, for its gathers, which no trainer sends ahead, would go
+/// beside kernels as well.
+bool overlapsSums(llvm::StringRef text, bool usually) {
+  constexpr llvm::StringLiteral sums = "overlap[-_ ]grad[-_ ](reduce|sync)";
+  return isOn(text, sums) || (usually && !hasWords(text, sums));
+}
+
 } // namespace
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
@@ -109,7 +128,8 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   if (found != std::end(known)) {
     runtime = found->runtime;
     into.widensGradients = found->widensGradients;
-    into.overlaps &= found->overlaps;
+    const bool overlapsMore = into.layout.tensor == 1 && overlapsSums(lower, found->beside == Beside::AllSums);
+    into.overlaps = found->beside != Beside::Nothing && (into.overlaps || overlapsMore);
   }
   if (runtime == "torch-eager" || runtime == "torch-compiled")
     runtime = torchRuntime(lower, runtime);

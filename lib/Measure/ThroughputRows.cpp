@@ -100,6 +100,13 @@ RecomputeSetting selective(Fields &fields, const Measurement &row) {
           isOfLayers ? RecomputeChoice::None : RecomputeChoice::Norms};
 }
 
+/// Rows of NeMo 2's recipes for Llama 3 need not say what these set: nothing is recomputed, tp cuts sequences, and the
+/// optimizer is distributed (NVIDIA/NeMo nemo/collections/llm/recipes/llama3_8b.py, llama3_70b.py and optim/adam.py).
+bool isOfRecipe(const Fields &fields) {
+  return hasWords(fields.text("notes"), "nemo 2(\\.0)? recipe") &&
+         hasWords(fields.text("model_family"), "llama-?3(\\.1)?-(8|70)b");
+}
+
 /// Policies as this project calls them.
 void setRecompute(Fields &fields, Measurement &row) {
   ParallelDegrees &layout = row.layout;
@@ -108,7 +115,7 @@ void setRecompute(Fields &fields, Measurement &row) {
     layout.recompute = RecomputeChoice::Full;
   else if (text == "selective")
     layout.recompute = selective(fields, row);
-  else if (text == "none")
+  else if (text == "none" || (text.empty() && isOfRecipe(fields)))
     layout.recompute = RecomputeChoice::None;
   else
     fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + text);
@@ -151,7 +158,7 @@ int64_t zeroOf(Fields &fields) {
     if (stage && cutsWithinGroups(words))
       fields.leaveOut("parameters are cut over a part of dp");
     if (stage || cell.empty() || hasWords(cell, "no|none|off"))
-      return stage.value_or(0);
+      return stage.value_or(cell.empty() && isOfRecipe(fields) ? 1 : 0);
   }
   return fields.whole("zero_stage", 0, /*least=*/0);
 }
@@ -172,7 +179,8 @@ void setLayout(Fields &fields, Measurement &row) {
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
   layout.zero = static_cast<int>(zero);
-  layout.cutsSequences = fields.isYes("seq_parallel");
+  layout.cutsSequences =
+      fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isOfRecipe(fields));
   if (zero == 3 && numberIn(fields.text("notes"), "([0-9]+) slice").value_or(1) > 1)
     fields.leaveOut("parameters are cut over a part of dp");
   if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone

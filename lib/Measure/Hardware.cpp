@@ -35,6 +35,8 @@ const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
       {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
       {{"a100"}, "dgx-a100-80gb", {"device.memory_bytes=79.25GiB"}},
+      // Meta's part of 96 GB (pytorch/torchtitan benchmarks: 2.4 TB/s; its limit of 500 W is not costed).
+      {{"h100", "hbm2e"}, "dgx-h100", {"device.memory_bytes=96GB", "device.memory_bytes_per_second=2.4TB/s"}},
       {{"h100"}, "dgx-h100", {"device.memory_bytes=79.11GiB"}},
       {{"h200"}, "dgx-h200", {"device.memory_bytes=139.83GiB"}},
       {{"gb200"}, "gb200-nvl72"},
@@ -83,7 +85,8 @@ struct Part {
 
 /// Why a name is that of a part without a preset, though a preset has its word; empty: it is not.
 std::string otherPartIn(llvm::StringRef text) {
-  const Part parts[] = {{"v100", {16, 32}}, {"a100", {40, 80}}, {"h100", {80}}, {"h200", {}}};
+  const int64_t sizeOfH100 = hasWord(text, "hbm2e") ? 96 : 80;
+  const Part parts[] = {{"v100", {16, 32}}, {"a100", {40, 80}}, {"h100", {sizeOfH100}}, {"h200", {}}};
   const Part *part = llvm::find_if(parts, [&](const Part &each) { return hasWord(text, each.word); });
   if (part == std::end(parts))
     return "";

@@ -32,7 +32,9 @@ TEST_CASE("memory is what the driver reports, not what the name rounds it to") {
   CHECK(overridesOf("H200 SXM") == Overrides{"device.memory_bytes=139.83GiB"});
   CHECK(overridesOf("DGX B200") == Overrides{"device.memory_bytes=178.35GiB"});
   CHECK(overridesOf("V100-SXM2-32GB") == Overrides{"device.memory_bytes=31.75GiB"});
-  CHECK(overridesOf("NVIDIA GB200 NVL72").empty()); // no source is known
+  CHECK(overridesOf("NVIDIA GB200 NVL72").empty());                              // no source is known
+  for (const char *name : {"NVIDIA H100 96GB HBM2e, 500 W", "H100 SXM (HBM2e)"}) // slower than that of 80 GB
+    CHECK(overridesOf(name) == Overrides{"device.memory_bytes=96GB", "device.memory_bytes_per_second=2.4TB/s"});
 }
 
 TEST_CASE("a stated network replaces that of the preset") {
@@ -79,4 +81,5 @@ TEST_CASE("parts of a known name that no preset describes are left out") {
   CHECK(reasonFor("A100-SXM-64GB") == "known is the A100 with 40 or 80 GB, not with 64");
   CHECK(reasonFor("H100 96GB SXM") == "known is the H100 with 80 GB, not with 96");
   CHECK(reasonFor("NVIDIA H100-80GB, NVLink").empty());
+  CHECK(reasonFor("H100 96GB HBM2e").empty());
 }

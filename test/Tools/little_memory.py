@@ -1,7 +1,9 @@
 """little_memory.py COMMAND...: runs the command with ever more address space, until it succeeds, and prints what it says when it has too
-little. A program that cannot even be loaded says nothing of its own; every other run must end with exit code 2."""
+little. A program that cannot even be loaded says nothing of its own: the loader ends it, or a library that crashes where it
+starts without memory, as libgfortran does. From the first run on that speaks, every one must end with exit code 2."""
 
 import resource
+import signal
 import subprocess
 import sys
 
@@ -17,11 +19,13 @@ def run(command, limit):
 
 
 def main():
+    is_loaded = False
     for limit in range(256 * MIB, 4096 * MIB, 8 * MIB):
         done = run(sys.argv[1:], limit)
         if done.returncode == 0:
             return 0
-        if done.returncode == 127:  # the loader's
+        is_loaded = is_loaded or done.returncode == 2
+        if not is_loaded and done.returncode in (127, -signal.SIGSEGV):
             continue
         print(done.stderr, end="")
         if done.returncode != 2 or done.stdout:

@@ -85,6 +85,19 @@ TEST_CASE("No more workers are tried where twice as many need about as much memo
   CHECK(workers == std::map<int64_t, int64_t>{{8, 8}, {4, 8}, {2, 8}, {1, 8}}); // 320, 170, 132 and 123 bytes
 }
 
+TEST_CASE("No more workers are tried where twice as many fit and take longer") {
+  // Two chunks never fit, so that memory binds with any number of workers.
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    return figures(10 + 0.1 * static_cast<double>(layout.pipeline),
+                   layout.pipeline == 1 || layout.numChunks() > 1 ? 200 : 50);
+  };
+  Trials trials;
+  trials.run(figuresOf, {});
+  for (const ParallelDegrees &layout : trials.tried)
+    CHECK(layout.pipeline <= 4);
+  CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &layout) { return layout.pipeline == 4; }));
+}
+
 TEST_CASE("No more workers are tried than the model has stages") {
   Trials trials;
   trials.stages = 12;

@@ -52,8 +52,10 @@ private:
   /// The figures of a layout, found out once where that will do.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
-  /// Bytes of the fullest device in a layout that was costed; none for others.
-  std::optional<double> bytesOf(const ParallelDegrees &layout) const;
+  /// The figures of a layout that was costed; null for others.
+  const LayoutFigures *known(const ParallelDegrees &layout) const;
+  std::optional<double> bytesOf(const ParallelDegrees &layout) const; ///< of the fullest device
+  std::optional<double> secondsOf(const ParallelDegrees &layout) const;
   /// Of whole weights.
   void takeHeld(const ParallelDegrees &layout, const LayoutFigures &figures);
   /// True where the layout fits.
@@ -129,11 +131,21 @@ llvm::Expected<bool> ExpertTrials::add(const ParallelDegrees &layout) {
   return true;
 }
 
-std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
+const LayoutFigures *ExpertTrials::known(const ParallelDegrees &layout) const {
   for (const CostedOnce &own : costed)
     if (own.layout == layout && own.figures)
-      return static_cast<double>(own.figures->memory.total());
-  return std::nullopt;
+      return &*own.figures;
+  return nullptr;
+}
+
+std::optional<double> ExpertTrials::bytesOf(const ParallelDegrees &layout) const {
+  const LayoutFigures *figures = known(layout);
+  return figures ? std::optional(static_cast<double>(figures->memory.total())) : std::nullopt;
+}
+
+std::optional<double> ExpertTrials::secondsOf(const ParallelDegrees &layout) const {
+  const LayoutFigures *figures = known(layout);
+  return figures ? std::optional(figures->stepSeconds) : std::nullopt;
 }
 
 ParallelDegrees ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero) const {
@@ -162,7 +174,8 @@ llvm::Error ExpertTrials::tryWeightsCut(MayTryLayout mayTry) {
 
 llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
-  std::optional<double> least; // bytes of fewer workers, with nothing recomputed
+  std::optional<double> least;     // bytes of fewer workers, with nothing recomputed
+  std::optional<double> fewerTake; // seconds of fewer workers that fit so
   const int64_t most = step.workers.value_or(std::min(step.stages.value_or(devices), devices));
   for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
     ParallelDegrees layout = layoutOf(tensor, workers, statesCut);
@@ -174,6 +187,10 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
     if (*fits && (workers == 1 || step.batch / layout.data % workers != 0))
       return llvm::Error::success();
     if (*fits) {
+      const std::optional<double> seconds = secondsOf(layout);
+      if (seconds && fewerTake && *seconds >= *fewerTake)
+        return llvm::Error::success();
+      fewerTake = seconds;
       layout.chunks = 2;
       fits = add(layout);
       if (!fits || *fits || !bytesOf(layout))

@@ -292,14 +292,14 @@ TEST_CASE("Layouts that experts would try for GPT-3 175B on 1,024 devices are ne
   };
   std::vector<EvaluatedLayout> fitting =
       valueOf(tryExpertLayouts(valueOf(readTarget(request)).cluster.pool, {1536}, ofWholeNodes));
-  REQUIRE(fitting.size() == 3); // nothing recomputed: of two workers, and of four with one chunk and with two
+  // Nothing recomputed, with one chunk and with two; the weights of two workers fill more than half of the memory.
+  REQUIRE(fitting.size() == 2);
   for (const EvaluatedLayout &evaluated : fitting) {
     INFO(evaluated.layout.str());
-    CHECK(evaluated.layout.pipeline > 1);
+    CHECK(evaluated.layout.pipeline == 4);
     CHECK(modelShareOfPeak(plans[evaluated.layout.str()]) >= leastShare);
     CHECK(modelShareOfPeak(plans[evaluated.layout.str()]) <= mostShare);
   }
-  CHECK(fitting[2].figures.stepSeconds < fitting[1].figures.stepSeconds);
   CHECK(fitting[1].figures.stepSeconds < fitting[0].figures.stepSeconds);
 }
 

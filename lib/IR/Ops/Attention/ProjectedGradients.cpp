@@ -6,6 +6,8 @@
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
+#include <array>
+
 namespace apc {
 
 namespace {
@@ -80,6 +82,11 @@ private:
   }
 
   int64_t positions() const { return dimsOf(g.operand(Input))[1]; }
+  /// The positions behind the cache.
+  mlir::Value ofInput(mlir::Value gradient) {
+    const int64_t end = dimsOf(gradient)[2];
+    return positionSlice(g, gradient, end - positions(), end);
+  }
   /// Of a part through which nothing arrives.
   mlir::Value zerosOf(int64_t width) {
     mlir::Value input = g.operand(Input);
@@ -87,13 +94,10 @@ private:
   }
 
   void giveProjection(const HeadValues &gradients) {
+    const std::array arriving = {gradients.queries, gradients.keys, gradients.values};
     llvm::SmallVector<mlir::Value, 3> parts;
-    for (auto [gradient, width] :
-         llvm::zip_equal(llvm::ArrayRef<mlir::Value>{gradients.queries, gradients.keys, gradients.values}, widths))
-      parts.push_back(
-          gradient ? joinFromHeads(
-                         g, positionSlice(g, gradient, dimsOf(gradient)[2] - positions(), dimsOf(gradient)[2]), heads)
-                   : zerosOf(width));
+    for (auto [gradient, width] : llvm::zip_equal(arriving, widths))
+      parts.push_back(gradient ? joinFromHeads(g, ofInput(gradient), heads) : zerosOf(width));
     mlir::Value whole = g.make<ConcatOp>(parts, g.attribute("axis", int64_t(2)));
     if (g.wants(Input))
       g.give(Input, g.einsum("bsn,in->bsi", {whole, g.operand(Weights)}));

@@ -29,7 +29,7 @@ llvm::Expected<Candidate> solve(const PlanningTask &task, const LayoutMesh &layo
 /// The cheapest way that keeps to the memory limit, or none. A search counts memory as a sum over ops: where the
 /// program that it finds takes more than there is, the limit is lowered by as much, and raised again by half where
 /// nothing is found so.
-std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem &planning) {
+std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem planning) {
   constexpr int mostSearches = 4; // more of them let few layouts fit, and those that do not take long
   // A yardstick need not be exact: what fits and is near its bound will do.
   SearchOptions options = task.searchOptions(PlanningTask::Part::References);
@@ -56,60 +56,49 @@ std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMe
   return std::nullopt;
 }
 
-/// The cheapest way to carry the layout out: without a limit first, for that is quick and mostly fits; where it does
-/// not, within the limit if that is to be kept. A layout that does not fit then either is returned all the same.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem planning,
-                                   bool keepsToLimit) {
+/// What a layout says about the hubs of weights.
+WeightCopies copiesOf(const ParallelDegrees &layout) {
+  return layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
+}
+
+/// With sequence parallelism the parts of inputs are kept and gathered again where the runtime does so.
+bool gathersAgain(const PlanningTask &task, const ParallelDegrees &layout) {
+  return layout.cutsSequences && task.pool.runtime.gathersInputsAgain;
+}
+
+/// The fewest seconds of a problem of the layout. The cost of a layout is the same however coarsely the plan beside it
+/// is searched.
+llvm::Expected<CarriedLayout> carryOut(const PlanningTask &task, const LayoutMesh &layout, PlanningProblem planning) {
   task.spend(buildingWork(planning));
-  // The cost of a layout is the same however coarsely the plan beside it is searched.
   SearchOptions exact = task.searchOptions(PlanningTask::Part::References);
   exact.gapTolerance = 0;
   llvm::Expected<Candidate> fastest = solve(task, layout, planning, exact);
-  if (!fastest || !keepsToLimit || fastest->cost.memory.total() <= task.memoryLimitBytes)
-    return fastest;
-  const MemoryTable &memory = fastest->cost.memory; // the layout says where parameters and states rest
-  if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
-    return fastest;
-  if (std::optional<Candidate> smaller = carryOutWithin(task, layout, planning))
-    return std::move(*smaller);
-  return fastest;
+  if (!fastest)
+    return fastest.takeError();
+  return CarriedLayout{std::move(*fastest), std::move(planning)};
 }
 
 /// The cheapest way to carry the layout out with sums of gradients that wait so long; none where they cannot.
-std::optional<llvm::Expected<Candidate>> carryOutWaiting(const PlanningTask &task, const ParallelDegrees &layout,
-                                                         SumsWait sums, bool keepsToLimit, LayoutCosts &costs) {
-  WeightCopies copies = layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
+std::optional<llvm::Expected<CarriedLayout>> carryOutWaiting(const PlanningTask &task, const ParallelDegrees &layout,
+                                                             SumsWait sums, LayoutCosts &costs) {
+  const WeightCopies copies = copiesOf(layout);
   LayoutFilter filter(task.graph, costs.mesh, layout, sums, task.pool.runtime.gathersLogits);
   auto kinds = [&](OpId op) { return filter.kindOf(op); };
-  // With sequence parallelism the parts of inputs are kept and gathered again where the runtime does so.
-  const LayoutChoice choice{filter, kinds, layout.cutsSequences && task.pool.runtime.gathersInputsAgain};
+  const LayoutChoice choice{filter, kinds, gathersAgain(task, layout)};
   if (sums == SumsWait::Free)
     return carryOut(task, costs.mesh,
-                    problemOfLayout(task.graph, costs.model, choice, copies, task.fusion, costs.moves), keepsToLimit);
+                    problemOfLayout(task.graph, costs.model, choice, copies, task.fusion, costs.moves));
   std::optional<PlanningProblem> possible =
       possibleProblemOfLayout(task.graph, costs.model, choice, copies, task.fusion, costs.moves);
   if (!possible)
     return std::nullopt;
-  llvm::Expected<Candidate> candidate = carryOut(task, costs.mesh, std::move(*possible), keepsToLimit);
-  if (candidate || !candidate.errorIsA<PlannerError>())
-    return candidate;
-  auto [fault, message] = takeMessage(candidate.takeError());
+  llvm::Expected<CarriedLayout> carried = carryOut(task, costs.mesh, std::move(*possible));
+  if (carried || !carried.errorIsA<PlannerError>())
+    return carried;
+  auto [fault, message] = takeMessage(carried.takeError());
   if (fault == Fault::NoPlan)
     return std::nullopt;
-  return llvm::Expected<Candidate>(llvm::make_error<PlannerError>(fault, message));
-}
-
-/// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1. Where ranks of cp have the parts of some
-/// sum alone, it waits for dp; where ranks of dp have them whole, there is nothing to wait for, and the layout is
-/// carried out without that.
-llvm::Expected<Candidate> carryOut(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
-                                   LayoutCosts &costs) {
-  const bool hasSums = task.graph.microBatches() > 1;
-  for (SumsWait sums : {SumsWait::ForAll, SumsWait::ForSome})
-    if (hasSums && (sums == SumsWait::ForAll || layout.context > 1))
-      if (auto candidate = carryOutWaiting(task, layout, sums, keepsToLimit, costs))
-        return std::move(*candidate);
-  return *carryOutWaiting(task, layout, SumsWait::Free, keepsToLimit, costs);
+  return llvm::Expected<CarriedLayout>(llvm::make_error<PlannerError>(fault, message));
 }
 
 bool hasRole(const OpGraph &graph, ValueRole role) {
@@ -205,22 +194,48 @@ llvm::Expected<std::unique_ptr<LayoutCosts>> costsOfLayout(const Pool &pool, con
   return std::make_unique<LayoutCosts>(pool, std::move(*arranged));
 }
 
-llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
-                                         LayoutCosts &costs) {
-  return carryOut(task, layout, keepsToLimit, costs);
+/// Sums of gradients wait until after the last micro-batch with ZeRO 0 and 1. Where ranks of cp have the parts of some
+/// sum alone, it waits for dp; where ranks of dp have them whole, there is nothing to wait for, and the layout is
+/// carried out without that.
+llvm::Expected<CarriedLayout> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout,
+                                             LayoutCosts &costs) {
+  const bool hasSums = task.graph.microBatches() > 1;
+  for (SumsWait sums : {SumsWait::ForAll, SumsWait::ForSome})
+    if (hasSums && (sums == SumsWait::ForAll || layout.context > 1))
+      if (auto carried = carryOutWaiting(task, layout, sums, costs))
+        return std::move(*carried);
+  return *carryOutWaiting(task, layout, SumsWait::Free, costs);
 }
 
-llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit) {
+std::optional<Candidate> carryOutWithin(const PlanningTask &task, const ParallelDegrees &layout,
+                                        const CarriedLayout &carried, const LayoutCosts &costs) {
+  const MemoryTable &memory = carried.fastest.cost.memory; // the layout says where parameters and states rest
+  if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
+    return std::nullopt;
+  return carryOutWithin(task, costs.mesh,
+                        withBytesOf(carried.planning, task.graph, costs.model, copiesOf(layout),
+                                    gathersAgain(task, layout)));
+}
+
+/// The cheapest way to carry the layout out; where it does not fit, within the limit. A layout that does not fit then
+/// either is returned all the same.
+static llvm::Expected<Candidate> carryOutWhole(const PlanningTask &task, const ParallelDegrees &layout) {
   llvm::Expected<std::unique_ptr<LayoutCosts>> costs = costsOfLayout(task.pool, layout);
   if (!costs)
     return costs.takeError();
-  return carryOut(task, layout, keepsToLimit, **costs);
+  llvm::Expected<CarriedLayout> carried = carryOutLayout(task, layout, **costs);
+  if (!carried)
+    return carried.takeError();
+  if (carried->fastest.cost.memory.total() > task.memoryLimitBytes)
+    if (std::optional<Candidate> smaller = carryOutWithin(task, layout, *carried, **costs))
+      return std::move(*smaller);
+  return std::move(carried->fastest);
 }
 
 llvm::Expected<CostedLayout> costLayout(const PlanningTask &task, const ParallelDegrees &layout) {
   if (llvm::Error error = checkFit(task, layout))
     return error;
-  llvm::Expected<Candidate> candidate = carryOutLayout(task, layout, /*keepsToLimit=*/true);
+  llvm::Expected<Candidate> candidate = carryOutWhole(task, layout);
   if (!candidate)
     return candidate.takeError();
   return CostedLayout{std::move(*candidate), remarkOnLayout(task, layout)};

@@ -5,6 +5,7 @@
 #include "LayoutMesh.h"
 
 #include "apc/Plan/ParallelDegrees.h"
+#include "apc/Planning/BuildProblem.h"
 #include "apc/Sharding/RedistributionSeconds.h"
 
 namespace apc {
@@ -24,13 +25,21 @@ struct LayoutCosts {
 /// Errors (internal): the degrees do not fit the levels.
 llvm::Expected<std::unique_ptr<LayoutCosts>> costsOfLayout(const Pool &pool, const ParallelDegrees &layout);
 
+/// A layout on the devices of a task, as fast as can be, whatever the memory.
+struct CarriedLayout {
+  Candidate fastest;
+  PlanningProblem planning; ///< what the layout leaves open
+};
+
 /// The cheapest way to carry out what dp, tp, cp, ep, sp and zero of a layout leave open, on all or some devices of the
-/// task. Where that does not fit and \p keepsToLimit is set, the cheapest way within the limit, if there is one. Errors
-/// (internal): the degrees do not fit the levels.
-llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit);
-/// The same with the costs of \p layout on the task's pool.
-llvm::Expected<Candidate> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout, bool keepsToLimit,
-                                         LayoutCosts &costs);
+/// task. \p costs: of the layout on the task's pool. Errors: those of the search.
+llvm::Expected<CarriedLayout> carryOutLayout(const PlanningTask &task, const ParallelDegrees &layout,
+                                             LayoutCosts &costs);
+
+/// The cheapest way within the memory limit of the task; none where none is found. \p carried: of the same graph, or of
+/// it with another number of micro-batches in flight.
+std::optional<Candidate> carryOutWithin(const PlanningTask &task, const ParallelDegrees &layout,
+                                        const CarriedLayout &carried, const LayoutCosts &costs);
 
 /// Errors (input): a batch that dp cannot cut, sequences or experts that the model does not have.
 llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &layout);

@@ -79,34 +79,84 @@ static std::vector<int64_t> sharesOf(int64_t limitBytes, const PipelineAnswer &a
   return shares;
 }
 
-/// The pipeline with all stages as fast as can be, or within their \p shares of the memory where there are any. A stage
-/// that is the only one of its worker and does not fit has no answer, for then nothing fits. \p costs: those of the
-/// workers where they are equal; made here for the first stage.
-static llvm::Expected<PipelineTrial> tryStages(const StagedStep &step, const PlanningTask &whole,
-                                               const ParallelDegrees &layout, const PipelinePoint &point,
-                                               llvm::ArrayRef<int64_t> shares, std::unique_ptr<LayoutCosts> &costs) {
+namespace {
+
+/// The stages of a layout under a schedule: as fast as can be, and then within parts of the memory.
+class StagesOfLayout {
+public:
+  StagesOfLayout(const PlanningTask &whole, const ParallelDegrees &layout, const PipelinePoint &point,
+                 const StagedStep &step)
+      : whole(whole), layout(layout), point(point), step(step) {}
+
+  llvm::Expected<PipelineTrial> fastest();
+  /// By stage, within its \p shares where it is not so small in \p fastest. A stage that is the only one of its worker
+  /// and does not fit has no answer, for then nothing fits.
+  llvm::Expected<PipelineTrial> within(llvm::ArrayRef<int64_t> shares, const PipelineAnswer &fastest);
+
+private:
+  /// Costs of the layout on the devices of a worker, which stages share where workers are equal.
+  llvm::Expected<std::shared_ptr<LayoutCosts>> costsOn(const Pool &pool);
+
+  struct Carried {
+    std::shared_ptr<LayoutCosts> costs;
+    CarriedLayout layout;
+  };
+
+  const PlanningTask &whole;
+  const ParallelDegrees &layout;
+  const PipelinePoint &point;
+  const StagedStep &step;
+  std::shared_ptr<LayoutCosts> costs;
+  std::map<unsigned, Carried> carried; ///< by kind of stage
+};
+
+llvm::Expected<std::shared_ptr<LayoutCosts>> StagesOfLayout::costsOn(const Pool &pool) {
+  if (costs && step.hasEqualWorkers())
+    return costs;
+  llvm::Expected<std::unique_ptr<LayoutCosts>> made = costsOfLayout(pool, layout);
+  if (!made)
+    return made.takeError();
+  costs = std::move(*made);
+  return costs;
+}
+
+llvm::Expected<PipelineTrial> StagesOfLayout::fastest() {
   auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
-    if (!shares.empty())
-      own.task->memoryLimitBytes = shares[stage];
-    if (!costs || !step.hasEqualWorkers()) {
-      llvm::Expected<std::unique_ptr<LayoutCosts>> made = costsOfLayout(own.task->pool, layout);
-      if (!made)
-        return made.takeError();
-      costs = std::move(*made);
-    }
-    llvm::Expected<Candidate> candidate = carryOutLayout(*own.task, layout, /*keepsToLimit=*/!shares.empty(), *costs);
-    if (!candidate)
-      return candidate.takeError();
-    own.isByMemory = !shares.empty();
-    int64_t bytes = candidate->cost.memory.total();
-    if (own.isByMemory && layout.numChunks() == 1 && bytes > whole.memoryLimitBytes)
-      own.reason = formatBytes(static_cast<double>(bytes)) + " are needed";
-    else
-      own.candidate = std::move(*candidate);
+    auto ofWorker = costsOn(own.task->pool);
+    if (!ofWorker)
+      return ofWorker.takeError();
+    llvm::Expected<CarriedLayout> found = carryOutLayout(*own.task, layout, **ofWorker);
+    if (!found)
+      return found.takeError();
+    own.isByMemory = false;
+    own.candidate = found->fastest;
+    carried.try_emplace(step.kindOf(stage), Carried{*ofWorker, std::move(*found)});
     return llvm::Error::success();
   };
-  return step.planBy(point, answerStage, shares.empty() ? AnswersShared::ByAlike : AnswersShared::ByInFlight);
+  return step.planBy(point, answerStage, AnswersShared::ByAlike);
 }
+
+llvm::Expected<PipelineTrial> StagesOfLayout::within(llvm::ArrayRef<int64_t> shares, const PipelineAnswer &fastest) {
+  auto answerStage = [&](unsigned stage, StageAnswer &own) -> llvm::Error {
+    own.task->memoryLimitBytes = shares[stage];
+    own.isByMemory = true;
+    own.candidate = fastest.stages[stage]->candidate;
+    if (own.candidate->cost.memory.total() <= shares[stage])
+      return llvm::Error::success();
+    const Carried &alike = carried.at(step.kindOf(stage));
+    if (std::optional<Candidate> smaller = carryOutWithin(*own.task, layout, alike.layout, *alike.costs))
+      own.candidate = std::move(*smaller);
+    const int64_t bytes = own.candidate->cost.memory.total();
+    if (layout.numChunks() == 1 && bytes > whole.memoryLimitBytes) {
+      own.reason = formatBytes(static_cast<double>(bytes)) + " are needed";
+      own.candidate.reset();
+    }
+    return llvm::Error::success();
+  };
+  return step.planBy(point, answerStage, AnswersShared::ByInFlight);
+}
+
+} // namespace
 
 /// A step is known that takes less, or one that needs so much memory would take more within what there is.
 static bool isOfNoUse(const PlanningTask &whole, const PipelineAnswer &fastest, std::optional<double> knownSeconds) {
@@ -119,8 +169,8 @@ static bool isOfNoUse(const PlanningTask &whole, const PipelineAnswer &fastest, 
 llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, const ParallelDegrees &layout,
                                                  const PipelinePoint &point, const StagedStep &step,
                                                  std::optional<double> knownSeconds) {
-  std::unique_ptr<LayoutCosts> costs;
-  llvm::Expected<PipelineTrial> fastest = tryStages(step, whole, layout, point, /*shares=*/{}, costs);
+  StagesOfLayout stages(whole, layout, point, step);
+  llvm::Expected<PipelineTrial> fastest = stages.fastest();
   if (!fastest || fastest->fits() || !fastest->answer || isOfNoUse(whole, *fastest->answer, knownSeconds))
     return fastest;
   for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
@@ -130,7 +180,7 @@ llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, cons
     int64_t limit = whole.memoryLimitBytes;
     for (int trial = 0; trial < 3 && limit > 0; ++trial) {
       std::vector<int64_t> shares = sharesOf(limit, *fastest->answer, kind);
-      llvm::Expected<PipelineTrial> smaller = tryStages(step, whole, layout, point, shares, costs);
+      llvm::Expected<PipelineTrial> smaller = stages.within(shares, *fastest->answer);
       if (!smaller || smaller->fits())
         return smaller;
       const int64_t excess = smaller->answer ? fullestBytes(*smaller->answer) - whole.memoryLimitBytes : 0;

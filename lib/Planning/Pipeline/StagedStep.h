@@ -43,6 +43,8 @@ public:
 
   /// Do all stages have devices alike?
   bool hasEqualWorkers() const { return workers.areEqual(); }
+  /// The first stage that is alike, on as many devices.
+  unsigned kindOf(unsigned stage) const { return answers.kindOf(stage); }
 
   /// Plans the stages with the micro-batches in flight of a schedule at once, and simulates it. Nothing is searched
   /// that is expected to take longer than \p secondsToBeat.

@@ -1,5 +1,6 @@
-// A problem with its bytes counted at another moment.
+// A problem with its bytes counted at another moment, or with other micro-batches in flight.
 #include "Grouping.h"
+#include "LayoutProblem.h"
 #include "OpCosts.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,10 +14,9 @@ namespace {
 /// Makes the node tables again, with other bytes.
 class MomentChange {
 public:
-  MomentChange(const PlanningProblem &base, const OpGraph &graph, const CostModel &model, WeightCopies copies,
+  MomentChange(const PlanningProblem &base, const OpGraph &graph, const CostModel &model, bool areWeightsAlone,
                std::optional<Moment> moment)
-      : base(base), graph(graph), model(model), moment(moment),
-        passes(graph, /*weightsAlone=*/copies == WeightCopies::Dropped), uses(graph.uses()),
+      : base(base), graph(graph), model(model), moment(moment), passes(graph, areWeightsAlone), uses(graph.uses()),
         opCosts(graph, model, moment) {}
 
   PlanningProblem run() {
@@ -115,7 +115,13 @@ private:
 
 PlanningProblem atMoment(const PlanningProblem &base, const OpGraph &graph, const CostModel &model, WeightCopies copies,
                          std::optional<Moment> moment) {
-  return MomentChange(base, graph, model, copies, moment).run();
+  return MomentChange(base, graph, model, copies == WeightCopies::Dropped, moment).run();
+}
+
+PlanningProblem withBytesOf(const PlanningProblem &base, const OpGraph &graph, const CostModel &model,
+                            WeightCopies copies, bool gathersAgain) {
+  const bool areWeightsAlone = copies == WeightCopies::Dropped && !gathersAgain;
+  return MomentChange(base, graph, model, areWeightsAlone, /*moment=*/{}).run();
 }
 
 } // namespace apc

@@ -23,4 +23,9 @@ std::optional<PlanningProblem> possibleProblemOfLayout(const OpGraph &graph, con
                                                        LayoutChoice choice, WeightCopies copies, const Fusion &fusion,
                                                        RedistributionSeconds &moves);
 
+/// \p base, the problem of a layout, with the bytes that \p graph asks for: its own graph, or that with another number
+/// of micro-batches in flight. Takes little of the time of `problemOfLayout`.
+PlanningProblem withBytesOf(const PlanningProblem &base, const OpGraph &graph, const CostModel &model,
+                            WeightCopies copies, bool gathersAgain);
+
 } // namespace apc

@@ -50,6 +50,20 @@ struct StrategyCosts {
   }
 };
 
+/// The costs of all strategies of one node, and the least of each kind, which strategies need not have together.
+struct NodeCosts {
+  StrategyCosts costs;
+  int64_t impossible = 0, persistentBytes = 0, transientBytes = 0;
+  double seconds = 0;
+
+  void findLeast(llvm::ArrayRef<int64_t> persistent, llvm::ArrayRef<int64_t> transient) {
+    impossible = *std::min_element(costs.impossible.begin(), costs.impossible.end());
+    seconds = *std::min_element(costs.seconds.begin(), costs.seconds.end());
+    persistentBytes = *std::min_element(persistent.begin(), persistent.end());
+    transientBytes = *std::min_element(transient.begin(), transient.end());
+  }
+};
+
 /// Example: nodes of (4 B persistent, 2 B transient) and (3, 5) at a limit of 11 B need 4 + 3 + max(2, 5) = 12 B.
 class MemoryUse {
 public:
@@ -67,12 +81,13 @@ public:
       transient.erase(entry);
   }
   void remove(const StrategyCost &cost) { remove(cost.persistentBytes, cost.transientBytes); }
+  /// The most transient bytes of a node.
+  int64_t largestTransient() const { return transient.empty() ? 0 : transient.rbegin()->first; }
   /// The bytes above the limit with one more node; 0 without a limit.
   int64_t aboveLimitWith(int64_t persistentBytes, int64_t transientBytes) const {
     if (!limit)
       return 0;
-    int64_t largest = transient.empty() ? 0 : transient.rbegin()->first;
-    return std::max<int64_t>(0, persistent + persistentBytes + std::max(largest, transientBytes) - *limit);
+    return std::max<int64_t>(0, persistent + persistentBytes + std::max(largestTransient(), transientBytes) - *limit);
   }
   int64_t aboveLimitWith(const StrategyCost &cost) const {
     return aboveLimitWith(cost.persistentBytes, cost.transientBytes);

@@ -85,6 +85,10 @@ private:
       if (end.other != except)
         costs.add(weighted.pairs(end, chosen[end.other]), weighted.hasImpossible(end));
   }
+  void collect(size_t node, std::optional<size_t> except, NodeCosts &own) const {
+    collect(node, except, own.costs);
+    own.findLeast(weighted.unary(node).persistentBytes, weighted.unary(node).transientBytes);
+  }
 
   static bool isBetter(const MoveCost &a, const MoveCost &b) {
     if (std::tie(a.impossible, a.bytesAboveLimit) != std::tie(b.impossible, b.bytesAboveLimit))
@@ -105,6 +109,8 @@ private:
     for (const WeightedEnd &end : weighted.ends(node)) {
       isDue[end.other] = true;
       pairIsDue[end.other] = true;
+      if (!alone.empty())
+        alone[end.other].reset();
     }
   }
 
@@ -133,7 +139,7 @@ private:
     collect(node, std::nullopt, first);
     vacate(node);
     auto costOf = [&](uint32_t strategy) {
-      int64_t above = limit ? memory.aboveLimitWith(bytes(node, strategy), transient(node, strategy)) : 0;
+      int64_t above = aboveLimitWith(bytes(node, strategy), transient(node, strategy));
       return MoveCost{first.impossible[strategy], above, first.seconds[strategy]};
     };
     uint32_t best = chosen[node];
@@ -177,10 +183,52 @@ private:
 
   bool sweepAllPairs() {
     bool changed = false;
-    for (size_t a = 0; a < weighted.numNodes(); ++a)
+    alone.assign(weighted.numNodes(), std::nullopt);
+    std::vector<char> isNeighbour(weighted.numNodes(), 0);
+    for (size_t a = 0; a < weighted.numNodes(); ++a) {
+      for (const WeightedEnd &end : weighted.ends(a))
+        isNeighbour[end.other] = 1;
       for (size_t b = a + 1; b < weighted.numNodes(); ++b)
-        changed |= moveTwo(a, b);
+        changed |= isNeighbour[b] ? moveTwo(a, b) : moveApart(a, b);
+      for (const WeightedEnd &end : weighted.ends(a))
+        isNeighbour[end.other] = 0;
+    }
     return changed;
+  }
+
+  /// Under the choices of its neighbours.
+  const NodeCosts &aloneAt(size_t node) {
+    std::optional<NodeCosts> &own = alone[node];
+    if (!own) {
+      spendOn(weighted.numStrategies(node), weighted.ends(node).size() + 1);
+      collect(node, std::nullopt, own.emplace());
+    }
+    return *own;
+  }
+
+  /// No less than nodes that are no neighbours may cost together. Bytes above the limit count where some are now, with
+  /// transient bytes of other nodes where theirs are not the largest.
+  MoveCost leastApart(size_t a, const NodeCosts &first, size_t b, const NodeCosts &second, int64_t aboveNow) const {
+    MoveCost least{first.impossible + second.impossible, 0, first.seconds + second.seconds};
+    if (aboveNow == 0)
+      return least;
+    const int64_t largest = memory.largestTransient();
+    const bool maySink = transient(a, chosen[a]) == largest || transient(b, chosen[b]) == largest;
+    const int64_t freed = bytes(a, chosen[a]) - first.persistentBytes + bytes(b, chosen[b]) - second.persistentBytes;
+    least.bytesAboveLimit = std::max<int64_t>(0, aboveNow - freed - (maySink ? largest : 0));
+    return least;
+  }
+
+  /// Moves two nodes that are no neighbours.
+  bool moveApart(size_t a, size_t b) {
+    constexpr double look = 10; // nanoseconds
+    deadline.spend(look);
+    const NodeCosts &first = aloneAt(a), &second = aloneAt(b);
+    const MoveCost now{first.costs.impossible[chosen[a]] + second.costs.impossible[chosen[b]],
+                       memory.aboveLimitWith(0, 0), first.costs.seconds[chosen[a]] + second.costs.seconds[chosen[b]]};
+    if (!isBetter(leastApart(a, first, b, second, now.bytesAboveLimit), now))
+      return false;
+    return moveBoth(a, first, b, second, /*areJoined=*/false);
   }
 
   /// The pairs of a strategy of `a` with every strategy of `b`, over all edges between the two nodes.
@@ -192,48 +240,73 @@ private:
         between.add(weighted.pairs(end, strategyOfA), weighted.hasImpossible(end));
   }
 
+  /// Moves two neighbours.
   bool moveTwo(size_t a, size_t b) {
-    collect(a, b, first);
-    collect(b, a, second);
-    vacate(a);
-    vacate(b);
+    collect(a, b, firstOfTwo);
+    collect(b, a, secondOfTwo);
+    spendOn(weighted.numStrategies(b), weighted.ends(a).size() + weighted.ends(b).size());
+    return moveBoth(a, firstOfTwo, b, secondOfTwo, /*areJoined=*/true);
+  }
+
+  int64_t aboveLimitWith(int64_t persistentBytes, int64_t transientBytes) const {
+    return limit ? memory.aboveLimitWith(persistentBytes, transientBytes) : 0;
+  }
+  /// Of two nodes that are vacated; no less than any strategy of `b` may make of strategy `i` of `a`. Bytes count where
+  /// those of the best are too many.
+  MoveCost leastWith(size_t a, const NodeCosts &first, uint32_t i, const NodeCosts &second, bool countBytes) const {
+    MoveCost least{first.costs.impossible[i] + second.impossible, 0, first.costs.seconds[i] + second.seconds};
+    if (countBytes)
+      least.bytesAboveLimit =
+          aboveLimitWith(bytes(a, i) + second.persistentBytes, std::max(transient(a, i), second.transientBytes));
+    return least;
+  }
+
+  /// The best strategies of two nodes that are vacated. \p areJoined: there are pairs of both beside what they cost by
+  /// themselves.
+  std::pair<uint32_t, uint32_t> bestOfBoth(size_t a, const NodeCosts &first, size_t b, const NodeCosts &second,
+                                           bool areJoined) {
     auto impossibleOf = [&](uint32_t i, uint32_t j) {
-      return first.impossible[i] + second.impossible[j] + between.impossible[j];
+      return int64_t(first.costs.impossible[i]) + second.costs.impossible[j] + (areJoined ? between.impossible[j] : 0);
     };
-    auto secondsOf = [&](uint32_t i, uint32_t j) { return first.seconds[i] + second.seconds[j] + between.seconds[j]; };
+    auto secondsOf = [&](uint32_t i, uint32_t j) {
+      return first.costs.seconds[i] + second.costs.seconds[j] + (areJoined ? between.seconds[j] : 0);
+    };
     auto costOf = [&](uint32_t i, uint32_t j) {
-      int64_t above =
-          limit ? memory.aboveLimitWith(bytes(a, i) + bytes(b, j), std::max(transient(a, i), transient(b, j))) : 0;
+      int64_t above = aboveLimitWith(bytes(a, i) + bytes(b, j), std::max(transient(a, i), transient(b, j)));
       return MoveCost{impossibleOf(i, j), above, secondsOf(i, j)};
     };
-    std::pair<int64_t, double> leastOfB(second.impossible[0], second.seconds[0]);
-    for (size_t j = 1; j < second.seconds.size(); ++j)
-      leastOfB = std::min(leastOfB, std::pair<int64_t, double>(second.impossible[j], second.seconds[j]));
-    uint32_t bestA = chosen[a], bestB = chosen[b];
-    size_t numRows = weighted.ends(a).size() + weighted.ends(b).size();
-    collectBetween(a, b, bestA, between);
-    MoveCost best = costOf(bestA, bestB);
-    for (uint32_t i = 0; i < first.seconds.size(); ++i) {
-      if (!mayBeBetter(first.impossible[i] + leastOfB.first, first.seconds[i] + leastOfB.second, best))
+    std::pair<uint32_t, uint32_t> chosenOfBoth(chosen[a], chosen[b]);
+    if (areJoined)
+      collectBetween(a, b, chosen[a], between);
+    MoveCost best = costOf(chosen[a], chosen[b]);
+    size_t numRows = 1;
+    for (uint32_t i = 0; i < first.costs.seconds.size(); ++i) {
+      if (!isBetter(leastWith(a, first, i, second, best.bytesAboveLimit > 0), best))
         continue;
-      collectBetween(a, b, i, between);
+      if (areJoined)
+        collectBetween(a, b, i, between);
       ++numRows;
-      for (uint32_t j = 0; j < second.seconds.size(); ++j) {
-        if (!mayBeBetter(impossibleOf(i, j), secondsOf(i, j), best))
-          continue;
-        if (MoveCost cost = costOf(i, j); isBetter(cost, best)) {
-          best = cost;
-          bestA = i;
-          bestB = j;
-        }
-      }
+      for (uint32_t j = 0; j < second.costs.seconds.size(); ++j)
+        if (mayBeBetter(impossibleOf(i, j), secondsOf(i, j), best))
+          if (MoveCost cost = costOf(i, j); isBetter(cost, best)) {
+            best = cost;
+            chosenOfBoth = {i, j};
+          }
     }
-    spendOn(second.seconds.size(), numRows);
-    bool changed = bestA != chosen[a] || bestB != chosen[b];
-    if (bestA != chosen[a])
-      change(a, bestA);
-    if (bestB != chosen[b])
-      change(b, bestB);
+    spendOn(second.costs.seconds.size(), numRows);
+    return chosenOfBoth;
+  }
+
+  bool moveBoth(size_t a, const NodeCosts &first, size_t b, const NodeCosts &second, bool areJoined) {
+    vacate(a);
+    vacate(b);
+    const auto [strategyOfA, strategyOfB] = bestOfBoth(a, first, b, second, areJoined);
+    bool changed = false;
+    for (auto [node, strategy] : {std::pair(a, strategyOfA), std::pair(b, strategyOfB)})
+      if (strategy != chosen[node]) {
+        change(node, strategy);
+        changed = true;
+      }
     occupy(a);
     occupy(b);
     return changed;
@@ -247,7 +320,9 @@ private:
   bool memoryChanged = false;
   std::vector<bool> isDue, pairIsDue;
   std::vector<bool> lacksBytes; ///< by node: would it have moved if the others had needed fewer bytes?
-  StrategyCosts first, second, between;
+  StrategyCosts first, between;
+  NodeCosts firstOfTwo, secondOfTwo;
+  std::vector<std::optional<NodeCosts>> alone; ///< by node; empty before the first sweep over all pairs
 };
 
 } // namespace

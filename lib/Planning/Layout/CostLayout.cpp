@@ -56,7 +56,7 @@ std::optional<Candidate> carryOutWithin(const PlanningTask &task, const LayoutMe
   return std::nullopt;
 }
 
-/// What a layout says about the hubs of weights.
+/// The copies of gathered weights that a layout keeps.
 WeightCopies copiesOf(const ParallelDegrees &layout) {
   return layout.zero == 3 ? WeightCopies::Dropped : WeightCopies::Chosen;
 }
@@ -212,9 +212,9 @@ std::optional<Candidate> carryOutWithin(const PlanningTask &task, const Parallel
   const MemoryTable &memory = carried.fastest.cost.memory; // the layout says where parameters and states rest
   if (memory[MemoryCategory::Parameters] + memory[MemoryCategory::Optimizer] > task.memoryLimitBytes)
     return std::nullopt;
-  return carryOutWithin(task, costs.mesh,
-                        withBytesOf(carried.planning, task.graph, costs.model, copiesOf(layout),
-                                    gathersAgain(task, layout)));
+  return carryOutWithin(
+      task, costs.mesh,
+      withBytesOf(carried.planning, task.graph, costs.model, copiesOf(layout), gathersAgain(task, layout)));
 }
 
 /// The cheapest way to carry the layout out; where it does not fit, within the limit. A layout that does not fit then

@@ -45,12 +45,8 @@ static llvm::Error checkChunks(const ParallelDegrees &layout) {
   if (schedule)
     return llvm::Error::success();
   std::string message = takeMessage(schedule.takeError()).second;
-  constexpr uint32_t few = 2;
-  auto other = findPipelineSchedule(layout.scheduleName(), few);
-  if (!other)
-    llvm::consumeError(other.takeError());
-  else if (!layout.chunks)
-    message += llvm::formatv("; add chunks={0}", few);
+  if (std::optional<uint32_t> least = leastChunksOf(layout.scheduleName()); least && !layout.chunks)
+    message += llvm::formatv("; add chunks={0}", *least);
   return inputError("layout {0}: {1}", layout.str(), message);
 }
 

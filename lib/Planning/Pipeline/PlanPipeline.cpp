@@ -49,22 +49,13 @@ llvm::Expected<Plan> finish(const PlanningTask &whole, const WorkerPools &worker
   return plan;
 }
 
-/// Does a schedule of that name take so many chunks?
-bool takesChunks(llvm::StringRef schedule, uint32_t chunks) {
-  auto found = findPipelineSchedule(schedule, chunks);
-  if (found)
-    return true;
-  llvm::consumeError(found.takeError());
-  return false;
-}
-
 /// Errors (input): workers of unequal devices are to have several stages each.
 llvm::Error checkUnequalWorkers(const PlanRequest &request) {
   const std::string source = "--pipeline " + request.pipeline.str();
   if (const int64_t chunks = request.chunks.count.value_or(1); chunks != 1)
     return inputError("{0} with --chunks {1}: workers of unequal devices have one stage each; accepted is --chunks 1",
                       source, chunks);
-  if (request.schedule == "auto" || takesChunks(request.schedule, 1) || !takesChunks(request.schedule, 2))
+  if (request.schedule == "auto" || leastChunksOf(request.schedule).value_or(1) == 1)
     return llvm::Error::success();
   std::vector<llvm::StringRef> accepted;
   for (const PipelineSchedule &schedule : allPipelineSchedules())

@@ -151,6 +151,14 @@ llvm::Expected<const PipelineSchedule *> findPipelineSchedule(llvm::StringRef na
   return inputError("there is no schedule '{0}'; there are: {1}", name, llvm::join(names, ", "));
 }
 
+std::optional<uint32_t> leastChunksOf(llvm::StringRef name) {
+  std::optional<uint32_t> least;
+  for (const PipelineSchedule &schedule : schedules)
+    if (isCalled(schedule, name))
+      least = std::min(least.value_or(schedule.leastChunks), schedule.leastChunks);
+  return least;
+}
+
 llvm::Expected<ActionLists> generateActions(const PipelineSchedule &schedule, const PipelineCounts &counts) {
   if (counts.workers == 0 || counts.microBatches == 0 || counts.pieces == 0)
     return inputError("schedule '{0}': workers, micro-batches and pieces are 1 at least", schedule.name);

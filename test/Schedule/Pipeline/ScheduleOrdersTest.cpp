@@ -223,6 +223,13 @@ TEST_CASE("each schedule's lists are whole, read back the same, and come to an e
   }
 }
 
+TEST_CASE("a schedule says the fewest chunks that its name stands for") {
+  CHECK(leastChunksOf("zb-h1") == 1);
+  CHECK(leastChunksOf("interleaved") == 2);
+  CHECK(leastChunksOf("1f1b") == 1); // with two chunks MindSpore's, which is another row
+  CHECK_FALSE(leastChunksOf("zigzag"));
+}
+
 TEST_CASE("schedules have the names that MindSpore and PyTorch give them") {
   auto nameOf = [](llvm::StringRef name, uint32_t chunks) {
     return valueOf(findPipelineSchedule(name, chunks))->name.str();

@@ -43,6 +43,9 @@ llvm::ArrayRef<PipelineSchedule> allPipelineSchedules();
 /// chunks is `interleaved`, its `gpipe` with two chunks `bfs`. Errors list the names, or the chunks that would do.
 llvm::Expected<const PipelineSchedule *> findPipelineSchedule(llvm::StringRef name, uint32_t chunks = 1);
 
+/// The fewest chunks of a worker with which a schedule goes by that name or alias; none where there is none.
+std::optional<uint32_t> leastChunksOf(llvm::StringRef name);
+
 /// The lists of a schedule. Input errors say which counts would work.
 llvm::Expected<ActionLists> generateActions(const PipelineSchedule &schedule, const PipelineCounts &counts);
 

@@ -58,7 +58,7 @@ private:
   llvm::Expected<Policies> fasterOnOne(const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> policies,
                                        const Pool &pool, WorkClock &clock, unsigned numThreads);
 
-  static constexpr size_t most = 8; ///< layouts of experts go through so many again and again
+  static constexpr size_t most = 16; ///< layouts of experts go through so many again and again
 
   std::mutex mutex;                                         ///< of `kept`
   std::vector<std::pair<Key, Step>> kept;                   ///< the one that was asked for last at the end

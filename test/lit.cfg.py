@@ -34,6 +34,10 @@ config.substitutions += [
     ("%models", models),
     ("%shared", shared),
 ]
+if "long" in lit_config.params:
+    config.available_features.add("long")
+else:
+    lit_config.note("tests that need 'long' are left out: `ctest -R Lit.Long` runs them")
 if os.path.isdir(os.path.join(shared, "onnx-real")):
     config.available_features.add("real-models")
 else:

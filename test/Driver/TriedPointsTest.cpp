@@ -149,7 +149,7 @@ TEST_CASE("a pipeline that was found is kept, whenever the user stops") {
       llvm::find_if(whole.texts, [](llvm::StringRef text) { return isSecondPoint(text, 0); }) - whole.texts.begin();
   REQUIRE(whole.texts.size() > first + 10);
   size_t again = whole.texts.size() - 8; // the best point is planned once more at last
-  for (size_t end = first; end < whole.texts.size(); end += end < again ? 4 : 1) {
+  for (size_t end = first; end < whole.texts.size(); end += end < again ? 8 : 1) {
     StoppedRun run = stopAt(request, [&](llvm::StringRef, size_t index) { return index == end; });
     INFO("stopped at " << whole.texts[end]);
     REQUIRE(bool(run.plan));

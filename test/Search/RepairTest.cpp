@@ -1,6 +1,6 @@
 // Moves of one node and of two: what is left gains by no such move, under a limit and beyond it.
-#include "../../lib/Search/Local/MoveCost.h"
 #include "../../lib/Search/Local/Repair.h"
+#include "../../lib/Search/Local/MoveCost.h"
 #include "Search/RandomProblems.h"
 #include "Search/ReducedProblems.h"
 

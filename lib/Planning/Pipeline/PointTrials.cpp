@@ -81,7 +81,7 @@ private:
   const ParallelDegrees *layoutHere() const;
   /// The point of that layout; null where it is not among them.
   const PipelinePoint *pointOfLayout() const;
-  /// Tries the known layout where it has as many workers, behind the first point that fits.
+  /// Tries the known layout where it has as many workers: it takes less time than a search.
   llvm::Error tryLayout();
   llvm::Error tryUntilOneFits();
   llvm::Error tryPromising();
@@ -111,6 +111,7 @@ private:
   std::shared_ptr<StagePatterns> patterns;
   FoundPipeline found;
   std::vector<size_t> cutsOfBest;
+  bool someFits = false; ///< of the points that were searched
 };
 
 /// A number of chunks that the named schedule refuses with these micro-batches is left out, unless it is the only one.
@@ -157,6 +158,7 @@ llvm::Expected<bool> PointTrials::tryPoint(const PipelinePoint &point, const std
       (*stages)->plan(point, meshes, found.best ? std::optional(secondsToBeat()) : std::nullopt);
   if (!trial)
     return trial.takeError();
+  someFits |= trial->fits();
   return take(point, cuts, *stages, std::move(*trial));
 }
 
@@ -231,7 +233,7 @@ llvm::Error PointTrials::tryUntilOneFits() {
     constexpr size_t few = 3;
     const bool isFewest = &ofChunks == &points.front();
     for (const PipelinePoint &point : llvm::ArrayRef(ofChunks).take_front(isFewest ? ofChunks.size() : few)) {
-      if (isOver() || found.best)
+      if (isOver() || someFits)
         return llvm::Error::success();
       if (auto isBest = tryPoint(point, *cuts, MeshesToSearch::All); !isBest)
         return isBest.takeError();
@@ -307,9 +309,9 @@ llvm::Error PointTrials::tryPromising() {
 llvm::Expected<FoundPipeline> PointTrials::run() {
   if (llvm::Error error = addPoints())
     return std::move(error);
-  if (llvm::Error error = tryUntilOneFits())
-    return std::move(error);
   if (llvm::Error error = tryLayout())
+    return std::move(error);
+  if (llvm::Error error = tryUntilOneFits())
     return std::move(error);
   if (found.best)
     if (llvm::Error error = tryPromising())

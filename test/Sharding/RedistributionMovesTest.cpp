@@ -1,4 +1,5 @@
 // Every redistribution moves every element where it belongs: all pairs of shardings on small meshes.
+#include "../Sanitized.h"
 #include "ElementGrid.h"
 
 #include <algorithm>
@@ -93,7 +94,8 @@ TEST_CASE("MindSpore: between all pairs of shardings on [2,2,2] every element ar
   int variant = 0;
   for (const TensorShape &each : {shape({8, 8}), shape({5, 7}), shape({2, 12}), shape({8, 8, 8}), shape({4, 5, 6}),
                                   shape({2, 7, 4}), shape({1, 6, 8}, 16)})
-    CHECK(checkAllPairs(on, each, variant++ % 3) > 0);
+    if (!isSanitized || each.numDims() < 3)
+      CHECK(checkAllPairs(on, each, variant++ % 3) > 0);
 }
 
 TEST_CASE("axes of size 1 move nothing") {

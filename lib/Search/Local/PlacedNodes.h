@@ -5,7 +5,6 @@
 #include "MoveCost.h"
 
 #include <tuple>
-#include <utility>
 
 namespace apc {
 
@@ -31,7 +30,7 @@ public:
   int64_t transient(size_t node, uint32_t strategy) const { return weighted.unary(node).transientBytes[strategy]; }
   /// With one more node; 0 without a limit.
   int64_t aboveLimitWith(int64_t persistentBytes, int64_t transientBytes) const {
-    return limit ? memory.aboveLimitWith(persistentBytes, transientBytes) : 0;
+    return memory.aboveLimitWith(persistentBytes, transientBytes);
   }
 
   /// The costs of `node`, without its pairs with `except`.

@@ -106,8 +106,11 @@ def Apc_NamesValues : NativeOpTrait<"NamesValues"> {
   let cppNamespace = "::apc";
 }
 
-// The gradient of an operator whose result is piecewise constant, or of integers or bools.
+// The gradient of an operator whose result is of integers or bools, or is chosen from a list.
 defvar noGradient = "(void)g;";
+// The gradient of an operator of floats whose result is piecewise constant: zeros, as PyTorch has them, so that what stands behind it
+// is trained as PyTorch trains it (weights decay, momentum goes on).
+defvar zeroGradient = "g.give(0, g.mul(g.incoming(), g.scalar(0, g.incoming())));";
 
 // An operator. `onnx` lists its ONNX names. Fields below that are left empty are written in C++ in the family's folder.
 class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
@@ -145,8 +148,8 @@ class Apc_Op<string mnemonic, list<string> onnx, list<Trait> traits = []>
   string local = "";
   // The same by `localize` in C++.
   bit localizes = 0;
-  // The gradients: C++ statements over `op` and `g` (apc/IR/Gradient.h), such as "g.give(0, g.neg(g.incoming()));", or `noGradient` where the
-  // result does not change with small changes of the operands. Empty: the operator cannot be trained through.
+  // The gradients: C++ statements over `op` and `g` (apc/IR/Gradient.h), such as "g.give(0, g.neg(g.incoming()));", or `noGradient` or
+  // `zeroGradient` where the result does not change with small changes of the operands. Empty: the operator cannot be trained through.
   string gradient = "";
   // The same by `differentiate` in C++, which returns false where it cannot.
   bit differentiates = 0;

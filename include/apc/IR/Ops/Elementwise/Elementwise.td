@@ -21,7 +21,7 @@ class Apc_RealFunction<string mnemonic, string onnx, string function, string cos
 // Rounding to integers.
 class Apc_Rounding<string mnemonic, string onnx, string function> : Apc_RealFunction<mnemonic, onnx, function, "1"> {
   let differentiates = 0;
-  let gradient = noGradient;
+  let gradient = zeroGradient;
 }
 
 // An activation with coefficients: `formula` over x, with the coefficients that `captures` reads from attributes once.
@@ -92,7 +92,7 @@ def Apc_NegOp : Apc_Unary<"neg", ["Neg"]> {
 }
 def Apc_SignOp : Apc_Unary<"sign", ["Sign"]> {
   let types = "number";
-  let gradient = noGradient;
+  let gradient = zeroGradient;
   let evaluation = "::apc::evaluateUnary(op, operands, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }, "
                    "[](double x) -> double { return std::isnan(x) ? x : (x > 0) - (x < 0); })";
 }

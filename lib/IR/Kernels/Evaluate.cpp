@@ -185,4 +185,11 @@ double roundTiesToEven(double value) { return std::nearbyint(value); }
 
 double sigmoid(double value) { return 1 / (1 + std::exp(-value)); }
 
+bool areAllKnown(mlir::Operation *op, Operands operands) {
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (!operand && !isAbsent(op->getOperand(static_cast<unsigned>(index))))
+      return false;
+  return true;
+}
+
 } // namespace apc

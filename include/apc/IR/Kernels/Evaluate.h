@@ -83,4 +83,7 @@ int64_t saturated(double value, mlir::Type element);
 double roundTiesToEven(double value);
 double sigmoid(double value);
 
+/// False when an operand that is there is not known.
+bool areAllKnown(mlir::Operation *op, Operands operands);
+
 } // namespace apc

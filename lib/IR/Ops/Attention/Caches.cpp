@@ -100,13 +100,6 @@ double floatAttribute(mlir::Operation *op, llvm::StringRef name, double otherwis
   return attribute ? attribute.getValueAsDouble() : otherwise;
 }
 
-bool areAllKnown(mlir::Operation *op, Operands operands) {
-  for (auto [index, operand] : llvm::enumerate(operands))
-    if (!operand && !isAbsent(op->getOperand(static_cast<unsigned>(index))))
-      return false;
-  return true;
-}
-
 Tensor resultOrNone(mlir::Operation *op, unsigned index, Tensor tensor) {
   return isAbsent(op->getResult(index)) ? Tensor() : std::move(tensor);
 }

@@ -7,23 +7,26 @@
 
 namespace apc {
 
-enum GroupQueryOperand : unsigned {
-  Query,
-  Key,
-  Value,
-  PastKey,
-  PastValue,
-  Lengths,
-  TotalLength,
-  CosCache,
-  SinCache,
-  PositionIds,
-  AttentionBias,
-  HeadSink,
-  KeyScale,
-  ValueScale,
-  QueryNorm,
-  KeyNorm
+/// Operands of `apc.group_query_attention`.
+struct GroupQuery {
+  enum : unsigned {
+    Query,
+    Key,
+    Value,
+    PastKey,
+    PastValue,
+    Lengths,
+    TotalLength,
+    CosCache,
+    SinCache,
+    PositionIds,
+    AttentionBias,
+    HeadSink,
+    KeyScale,
+    ValueScale,
+    QueryNorm,
+    KeyNorm
+  };
 };
 
 /// The positions that are attended, where the operand that says so is one possible number; none elsewhere.

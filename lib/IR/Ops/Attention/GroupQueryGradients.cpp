@@ -21,15 +21,15 @@ namespace {
 class Buffer {
 public:
   Buffer(GradientBuilder &g, GroupQueryAttentionOp op)
-      : g(g), positions(dimsOf(g.operand(Query))[1]), batch(dimsOf(g.operand(Query))[0]),
-        past(isAbsent(g.operand(PastKey)) ? 0 : dimsOf(g.operand(PastKey))[2]) {
-    attended = knownTotal(g.operand(TotalLength)).value_or(past + positions);
+      : g(g), positions(dimsOf(g.operand(GroupQuery::Query))[1]), batch(dimsOf(g.operand(GroupQuery::Query))[0]),
+        past(isAbsent(g.operand(GroupQuery::PastKey)) ? 0 : dimsOf(g.operand(GroupQuery::PastKey))[2]) {
+    attended = knownTotal(g.operand(GroupQuery::TotalLength)).value_or(past + positions);
     bool isFirst = attended == positions;
     begins.begin = isFirst ? 0 : std::max<int64_t>(0, attended - positions);
-    if (isAbsent(g.operand(Lengths)) || (isFirst && op.getCausal() != 0))
+    if (isAbsent(g.operand(GroupQuery::Lengths)) || (isFirst && op.getCausal() != 0))
       return;
     // The operand is one less than the length.
-    mlir::Value last = g.make<CastOp>({g.operand(Lengths)}, g.attribute("to", onnxInt64));
+    mlir::Value last = g.make<CastOp>({g.operand(GroupQuery::Lengths)}, g.attribute("to", onnxInt64));
     ends = g.make<ExpandOp>({g.add(shaped(g, last, {mlir::ShapedType::getNumElements(dimsOf(last))}), g.integers({1})),
                              g.integers({batch})});
     if (!isFirst)
@@ -110,14 +110,15 @@ private:
 };
 
 /// Operands of attention with fewer key heads than query heads, apart or packed.
-class GroupQuery {
+class GroupQueryGradients {
 public:
-  GroupQuery(GradientBuilder &g, GroupQueryAttentionOp op)
-      : g(g), op(op), buffer(g, op), isPacked(isAbsent(g.operand(Key))), heads(op.getNumHeads()),
-        keyHeads(op.getKvNumHeads()), size(dimsOf(g.operand(Query))[2] / (isPacked ? heads + 2 * keyHeads : heads)) {}
+  GroupQueryGradients(GradientBuilder &g, GroupQueryAttentionOp op)
+      : g(g), op(op), buffer(g, op), isPacked(isAbsent(g.operand(GroupQuery::Key))), heads(op.getNumHeads()),
+        keyHeads(op.getKvNumHeads()),
+        size(dimsOf(g.operand(GroupQuery::Query))[2] / (isPacked ? heads + 2 * keyHeads : heads)) {}
 
   bool isTrained() {
-    for (unsigned operand : {KeyScale, ValueScale})
+    for (unsigned operand : {GroupQuery::KeyScale, GroupQuery::ValueScale})
       if (!isAbsent(g.operand(operand)))
         return g.refuse("operand '" + operandName(op, operand) + "' is given, and none is accepted");
     if (op.getSlidingWindowCache() != 0)
@@ -132,17 +133,17 @@ public:
       gradients = ofResults();
     giveHeads(gradients);
     if (gradients.bias)
-      g.give(AttentionBias, shortMask(g, gradients.bias, g.operand(AttentionBias)));
+      g.give(GroupQuery::AttentionBias, shortMask(g, gradients.bias, g.operand(GroupQuery::AttentionBias)));
     if (gradients.sink)
-      g.give(HeadSink, gradients.sink);
+      g.give(GroupQuery::HeadSink, gradients.sink);
   }
 
 private:
   /// Are the places of keys and values known, and of as many positions as queries?
   bool isPlaced() {
-    int64_t positions = dimsOf(g.operand(Query))[1];
-    if (!isPacked && dimsOf(g.operand(Key))[1] != positions)
-      return g.refuse("operand 'key' has " + llvm::Twine(dimsOf(g.operand(Key))[1]) + " positions, and " +
+    int64_t positions = dimsOf(g.operand(GroupQuery::Query))[1];
+    if (!isPacked && dimsOf(g.operand(GroupQuery::Key))[1] != positions)
+      return g.refuse("operand 'key' has " + llvm::Twine(dimsOf(g.operand(GroupQuery::Key))[1]) + " positions, and " +
                       llvm::Twine(positions) + ", as 'query' has, are accepted");
     if (buffer.numAttended() < positions)
       return g.refuse("operand 'total_sequence_length' is " + llvm::Twine(buffer.numAttended()) +
@@ -150,14 +151,15 @@ private:
     if (buffer.lacksPast())
       return g.refuse("operand 'total_sequence_length' is " + llvm::Twine(buffer.numAttended()) +
                       ", and without a past " + llvm::Twine(positions) + " is accepted");
-    for (unsigned past : {PastKey, PastValue})
-      if (!isAbsent(g.operand(past)) && operandElement(op, past) != operandElement(op, Query))
+    for (unsigned past : {GroupQuery::PastKey, GroupQuery::PastValue})
+      if (!isAbsent(g.operand(past)) && operandElement(op, past) != operandElement(op, GroupQuery::Query))
         return g.refuse("operand '" + operandName(op, past) +
                         "' is quantised, and one of the type of 'query' is accepted");
     return true;
   }
   bool mayRotate() {
-    if (op.getDoRotary() == 0 || (!isAbsent(g.operand(CosCache)) && !isAbsent(g.operand(SinCache))))
+    if (op.getDoRotary() == 0 ||
+        (!isAbsent(g.operand(GroupQuery::CosCache)) && !isAbsent(g.operand(GroupQuery::SinCache))))
       return true;
     return g.refuse("attribute 'do_rotary' is given without tables, and one beside 'cos_cache' and 'sin_cache' is "
                     "accepted");
@@ -168,21 +170,24 @@ private:
 
   /// Through the result of the heads, and through their scores.
   HeadValues ofResults() {
-    HeadValues forward = {headsOf(Query), buffer.place(g.operand(PastKey), headsOf(Key)),
-                          buffer.place(g.operand(PastValue), headsOf(Value))};
+    HeadValues forward = {headsOf(GroupQuery::Query),
+                          buffer.place(g.operand(GroupQuery::PastKey), headsOf(GroupQuery::Key)),
+                          buffer.place(g.operand(GroupQuery::PastValue), headsOf(GroupQuery::Value))};
     forward.scale = scaleOfHeads(op, size);
     forward.softcap = floatAttribute(op, "softcap", 0);
     takeSeen(forward);
-    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
+    if (mlir::Value bias = g.operand(GroupQuery::AttentionBias); !isAbsent(bias)) {
       forward.bias = wholeMask(g, bias, buffer.numAttended());
       forward.mayHideAll = true; // minus infinity at all keys
     }
     takeSink(forward);
     auto wants = [&](unsigned operand, unsigned past) {
-      return g.wants(isPacked ? unsigned(Query) : operand) || g.wants(past);
+      return g.wants(isPacked ? unsigned(GroupQuery::Query) : operand) || g.wants(past);
     };
-    const WantedHeads wanted{g.wants(Query) || g.wants(QueryNorm), wants(Key, PastKey) || g.wants(KeyNorm),
-                             wants(Value, PastValue), g.wants(AttentionBias), g.wants(HeadSink)};
+    const WantedHeads wanted{g.wants(GroupQuery::Query) || g.wants(GroupQuery::QueryNorm),
+                             wants(GroupQuery::Key, GroupQuery::PastKey) || g.wants(GroupQuery::KeyNorm),
+                             wants(GroupQuery::Value, GroupQuery::PastValue), g.wants(GroupQuery::AttentionBias),
+                             g.wants(GroupQuery::HeadSink)};
     HeadValues gradients;
     if (g.incoming())
       gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, keyHeads), wanted);
@@ -202,8 +207,8 @@ private:
   }
   /// Smooth softmax is that beside sinks of 0.
   void takeSink(HeadValues &forward) {
-    if (!isAbsent(g.operand(HeadSink)))
-      forward.sink = g.operand(HeadSink);
+    if (!isAbsent(g.operand(GroupQuery::HeadSink)))
+      forward.sink = g.operand(GroupQuery::HeadSink);
     else if (isSmooth())
       forward.sink = g.make<ExpandOp>({g.scalar(0, forward.queries), g.integers({heads})});
     if (forward.sink)
@@ -217,19 +222,19 @@ private:
     for (auto [index, part] : llvm::enumerate(parts)) {
       if (!part)
         continue;
-      unsigned operand = index == 0 ? Query : index == 1 ? Key : Value;
+      unsigned operand = index == 0 ? GroupQuery::Query : index == 1 ? GroupQuery::Key : GroupQuery::Value;
       part = joinFromHeads(g, part, keyHeads);
-      if (operand != Value)
+      if (operand != GroupQuery::Value)
         part = beforeNorm(operand, rotated(part, countOf(operand), /*isBack=*/true));
       if (!isPacked)
         g.give(operand, part);
     }
-    if (isPacked && g.wants(Query))
+    if (isPacked && g.wants(GroupQuery::Query))
       givePacked(parts);
-    if (!isAbsent(g.operand(PastKey)) && g.wants(PastKey))
-      giveIfAny(PastKey, buffer.ofPast(keys));
-    if (!isAbsent(g.operand(PastValue)) && g.wants(PastValue))
-      giveIfAny(PastValue, buffer.ofPast(values));
+    if (!isAbsent(g.operand(GroupQuery::PastKey)) && g.wants(GroupQuery::PastKey))
+      giveIfAny(GroupQuery::PastKey, buffer.ofPast(keys));
+    if (!isAbsent(g.operand(GroupQuery::PastValue)) && g.wants(GroupQuery::PastValue))
+      giveIfAny(GroupQuery::PastValue, buffer.ofPast(values));
   }
   void giveIfAny(unsigned operand, mlir::Value gradient) {
     if (gradient)
@@ -237,26 +242,26 @@ private:
   }
   /// Parts at which nothing arrives are zeros.
   void givePacked(std::array<mlir::Value, 3> parts) {
-    llvm::SmallVector<int64_t, 3> dims(dimsOf(g.operand(Query)));
+    llvm::SmallVector<int64_t, 3> dims(dimsOf(g.operand(GroupQuery::Query)));
     for (auto [part, count] : llvm::zip_equal(parts, std::array{heads, keyHeads, keyHeads})) {
       dims[2] = count * size;
       if (!part)
-        part = g.make<ExpandOp>({g.scalar(0, g.operand(Query)), g.integers(dims)});
+        part = g.make<ExpandOp>({g.scalar(0, g.operand(GroupQuery::Query)), g.integers(dims)});
     }
-    g.give(Query, g.make<ConcatOp>(llvm::ArrayRef<mlir::Value>(parts), g.attribute("axis", int64_t(2))));
+    g.give(GroupQuery::Query, g.make<ConcatOp>(llvm::ArrayRef<mlir::Value>(parts), g.attribute("axis", int64_t(2))));
   }
 
-  int64_t countOf(unsigned operand) const { return operand == Query ? heads : keyHeads; }
+  int64_t countOf(unsigned operand) const { return operand == GroupQuery::Query ? heads : keyHeads; }
   /// [b, s, count * size].
   mlir::Value flatOf(unsigned operand) {
     if (!isPacked)
       return g.operand(operand);
-    int64_t begin = size * (operand == Query ? 0 : operand == Key ? heads : heads + keyHeads);
-    return lastSlice(g, g.operand(Query), begin, begin + countOf(operand) * size);
+    int64_t begin = size * (operand == GroupQuery::Query ? 0 : operand == GroupQuery::Key ? heads : heads + keyHeads);
+    return lastSlice(g, g.operand(GroupQuery::Query), begin, begin + countOf(operand) * size);
   }
   mlir::Value headsOf(unsigned operand) {
     mlir::Value flat = flatOf(operand);
-    if (operand != Value)
+    if (operand != GroupQuery::Value)
       flat = rotated(normalised(operand, flat), countOf(operand), /*isBack=*/false);
     return splitIntoHeads(g, flat, countOf(operand), keyHeads);
   }
@@ -266,7 +271,9 @@ private:
     llvm::ArrayRef<int64_t> dims = dimsOf(flat);
     return shaped(g, flat, {dims[0], dims[1], countOf(operand), size});
   }
-  static unsigned normOf(unsigned operand) { return operand == Query ? QueryNorm : KeyNorm; }
+  static unsigned normOf(unsigned operand) {
+    return operand == GroupQuery::Query ? GroupQuery::QueryNorm : GroupQuery::KeyNorm;
+  }
   mlir::NamedAttribute epsilon() {
     double own = floatAttribute(op, "qk_norm_epsilon", 1e-6);
     return g.attribute("epsilon", g.getBuilder().getF32FloatAttr(static_cast<float>(own)));
@@ -294,16 +301,17 @@ private:
   mlir::Value rotated(mlir::Value flat, int64_t count, bool isBack) {
     if (op.getDoRotary() == 0)
       return flat;
-    mlir::Value ids = g.operand(PositionIds), sines = g.operand(SinCache);
-    int64_t pairs = dimsOf(g.operand(CosCache))[1];
-    return g.make<MsRotaryEmbeddingOp>(
-        {flat, isAbsent(ids) ? buffer.ids() : idsOfAll(ids), g.operand(CosCache), isBack ? g.neg(sines) : sines},
-        {g.attribute("num_heads", count), g.attribute("interleaved", static_cast<int64_t>(op.getRotaryInterleaved())),
-         g.attribute("rotary_embedding_dim", 2 * pairs == size ? 0 : 2 * pairs)});
+    mlir::Value ids = g.operand(GroupQuery::PositionIds), sines = g.operand(GroupQuery::SinCache);
+    int64_t pairs = dimsOf(g.operand(GroupQuery::CosCache))[1];
+    return g.make<MsRotaryEmbeddingOp>({flat, isAbsent(ids) ? buffer.ids() : idsOfAll(ids),
+                                        g.operand(GroupQuery::CosCache), isBack ? g.neg(sines) : sines},
+                                       {g.attribute("num_heads", count),
+                                        g.attribute("interleaved", static_cast<int64_t>(op.getRotaryInterleaved())),
+                                        g.attribute("rotary_embedding_dim", 2 * pairs == size ? 0 : 2 * pairs)});
   }
   /// Ids [1, s] stand for those of all batch elements.
   mlir::Value idsOfAll(mlir::Value ids) {
-    llvm::ArrayRef<int64_t> dims = dimsOf(g.operand(Query)).take_front(2);
+    llvm::ArrayRef<int64_t> dims = dimsOf(g.operand(GroupQuery::Query)).take_front(2);
     return dimsOf(ids) == dims ? ids : g.make<ExpandOp>({ids, g.integers(dims)});
   }
 
@@ -317,7 +325,7 @@ private:
 } // namespace
 
 bool GroupQueryAttentionOp::differentiate(GradientBuilder &g) {
-  GroupQuery attention(g, *this);
+  GroupQueryGradients attention(g, *this);
   if (!attention.isTrained())
     return false;
   attention.give();

@@ -19,8 +19,9 @@ struct Places {
 };
 
 Places placesOf(Operands operands) {
-  const Tensor &query = *operands[Query], *lengths = operands[Lengths], *total = operands[TotalLength];
-  int64_t past = operands[PastKey] ? operands[PastKey]->dims[2] : 0, positions = query.dims[1];
+  const Tensor &query = *operands[GroupQuery::Query], *lengths = operands[GroupQuery::Lengths],
+               *total = operands[GroupQuery::TotalLength];
+  int64_t past = operands[GroupQuery::PastKey] ? operands[GroupQuery::PastKey]->dims[2] : 0, positions = query.dims[1];
   Places places;
   places.attended = total && total->numElements() == 1 ? total->ints[0] : past + positions;
   // A first call has no past, though its sequences may be shorter than its positions.
@@ -36,13 +37,13 @@ Places placesOf(Operands operands) {
 /// The heads of this piece, out of operands that are apart or packed as queries | keys | values.
 HeadTensors headsOf(GroupQueryAttentionOp op, Operands operands) {
   int64_t heads = op.getNumHeads(), keyHeads = op.getKvNumHeads();
-  if (operands[Key])
-    return {splitHeads(*operands[Query], heads), splitHeads(*operands[Key], keyHeads),
-            splitHeads(*operands[Value], keyHeads)};
+  if (operands[GroupQuery::Key])
+    return {splitHeads(*operands[GroupQuery::Query], heads), splitHeads(*operands[GroupQuery::Key], keyHeads),
+            splitHeads(*operands[GroupQuery::Value], keyHeads)};
   int64_t total = op.getTotalHeads().value_or(heads), totalKeys = op.getTotalKvHeads().value_or(keyHeads);
   int64_t first = op.getOffsets().empty() ? 0 : operands.back()->ints[0];
   int64_t firstKey = first / std::max<int64_t>(1, total / std::max<int64_t>(1, totalKeys));
-  Tensor packed = splitHeads(*operands[Query], total + 2 * totalKeys);
+  Tensor packed = splitHeads(*operands[GroupQuery::Query], total + 2 * totalKeys);
   return {sliced(packed, 1, first, heads), sliced(packed, 1, total + firstKey, keyHeads),
           sliced(packed, 1, total + totalKeys + firstKey, keyHeads)};
 }
@@ -58,14 +59,14 @@ void normaliseHeads(Tensor &heads, const Tensor *weights, double epsilon) {
 }
 
 void rotateHeads(GroupQueryAttentionOp op, Operands operands, const Places &places, HeadTensors &tensors) {
-  const Tensor *ids = operands[PositionIds];
-  int64_t positions = operands[Query]->dims[1];
+  const Tensor *ids = operands[GroupQuery::PositionIds];
+  int64_t positions = operands[GroupQuery::Query]->dims[1];
   auto row = [&](int64_t batch, int64_t position) {
     return ids ? ids->ints[(batch * positions + position) % ids->numElements()] : places.begins[batch] + position;
   };
   bool interleaved = op.getRotaryInterleaved() != 0;
   for (Tensor *tensor : {&tensors.queries, &tensors.keys})
-    rotate(*tensor, *operands[CosCache], *operands[SinCache], interleaved, row);
+    rotate(*tensor, *operands[GroupQuery::CosCache], *operands[GroupQuery::SinCache], interleaved, row);
 }
 
 /// Keys up to the query's own place, which counts to the window, within that and the length of the batch element.
@@ -78,8 +79,8 @@ bool isSeen(GroupQueryAttentionOp op, const Places &places, const ScoreIndex &in
 
 /// A cache of another element type is quantised.
 bool isQuantised(mlir::Operation *op) {
-  return llvm::any_of(llvm::ArrayRef<unsigned>{PastKey, PastValue}, [&](unsigned past) {
-    return !isAbsent(op->getOperand(past)) && operandElement(op, past) != operandElement(op, Query);
+  return llvm::any_of(llvm::ArrayRef<unsigned>{GroupQuery::PastKey, GroupQuery::PastValue}, [&](unsigned past) {
+    return !isAbsent(op->getOperand(past)) && operandElement(op, past) != operandElement(op, GroupQuery::Query);
   });
 }
 
@@ -89,10 +90,11 @@ Evaluated GroupQueryAttentionOp::evaluate(Operands operands) {
   GroupQueryAttentionOp op = *this;
   bool rotates = getDoRotary() != 0;
   if (!areAllKnown(op, operands) || isQuantised(op) || getSlidingWindowCache() != 0 ||
-      (rotates && (!operands[CosCache] || !operands[SinCache])))
+      (rotates && (!operands[GroupQuery::CosCache] || !operands[GroupQuery::SinCache])))
     return std::nullopt;
   Places places = placesOf(operands);
-  int64_t present = std::max(places.attended, operands[PastKey] ? operands[PastKey]->dims[2] : 0);
+  int64_t present =
+      std::max(places.attended, operands[GroupQuery::PastKey] ? operands[GroupQuery::PastKey]->dims[2] : 0);
   // The total length, where no constant says it, is that of the past and the new positions.
   auto isOfLength = [](mlir::Value result, size_t dim, int64_t length) {
     return isAbsent(result) || dimsOf(result)[dim] == length;
@@ -102,18 +104,18 @@ Evaluated GroupQueryAttentionOp::evaluate(Operands operands) {
     return std::nullopt;
   HeadTensors tensors = headsOf(op, operands);
   double epsilon = floatAttribute(op, "qk_norm_epsilon", 1e-6);
-  normaliseHeads(tensors.queries, operands[QueryNorm], epsilon);
-  normaliseHeads(tensors.keys, operands[KeyNorm], epsilon);
+  normaliseHeads(tensors.queries, operands[GroupQuery::QueryNorm], epsilon);
+  normaliseHeads(tensors.keys, operands[GroupQuery::KeyNorm], epsilon);
   if (rotates)
     rotateHeads(op, operands, places, tensors);
-  tensors.keys = placePositions(operands[PastKey], tensors.keys, places.begins, present);
-  tensors.values = placePositions(operands[PastValue], tensors.values, places.begins, present);
-  ScoreMask mask(operands[AttentionBias]);
+  tensors.keys = placePositions(operands[GroupQuery::PastKey], tensors.keys, places.begins, present);
+  tensors.values = placePositions(operands[GroupQuery::PastValue], tensors.values, places.begins, present);
+  ScoreMask mask(operands[GroupQuery::AttentionBias]);
   auto bias = [&](const ScoreIndex &index) { return isSeen(op, places, index) ? mask.at(index) : masked; };
   bool smooth = static_cast<int64_t>(getSmoothSoftmax().value_or(0)) > 0;
   auto sink = [&](int64_t head) -> std::optional<double> {
-    if (operands[HeadSink])
-      return operands[HeadSink]->floats[head];
+    if (operands[GroupQuery::HeadSink])
+      return operands[GroupQuery::HeadSink]->floats[head];
     return smooth ? std::optional(0.0) : std::nullopt;
   };
   double scale = floatAttribute(op, "scale", 0);

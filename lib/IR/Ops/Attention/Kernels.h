@@ -90,8 +90,6 @@ private:
 };
 
 double floatAttribute(mlir::Operation *op, llvm::StringRef name, double otherwise);
-/// False when an operand that is there is not known.
-bool areAllKnown(mlir::Operation *op, Operands operands);
 /// `tensor` where result `index` is wanted, nothing otherwise.
 Tensor resultOrNone(mlir::Operation *op, unsigned index, Tensor tensor);
 

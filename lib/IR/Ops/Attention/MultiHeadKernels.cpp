@@ -119,8 +119,8 @@ namespace {
 
 /// Columns [first, first + count) of input times weights plus bias.
 Tensor project(Operands operands, int64_t first, int64_t count) {
-  const Tensor &input = *operands[Input];
-  Tensor weights = sliced(*operands[Weights], 1, first, count);
+  const Tensor &input = *operands[Projected::Input];
+  Tensor weights = sliced(*operands[Projected::Weights], 1, first, count);
   FactorRuleBuilder builder;
   FactorId b = builder.addFactor("b", input.dims[0]), s = builder.addFactor("s", input.dims[1]);
   FactorId k = builder.addReduction("k", input.dims[2], Combiner::Sum), n = builder.addFactor("n", count);
@@ -128,7 +128,7 @@ Tensor project(Operands operands, int64_t first, int64_t count) {
   builder.addOperand({{k}, {n}}, 64);
   builder.addResult({{b}, {s}, {n}}, 64);
   Tensor result = contract(builder.take(), {{0, input}, {1, weights}}, input.element);
-  if (const Tensor *bias = operands[Bias])
+  if (const Tensor *bias = operands[Projected::Bias])
     for (auto [i, x] : llvm::enumerate(result.floats))
       x += bias->floats[first + static_cast<int64_t>(i) % count];
   return result;
@@ -164,16 +164,16 @@ Evaluated ProjectedAttentionOp::evaluate(Operands operands) {
   }
   HeadTensors tensors{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])};
   std::optional<Tensor> pastKey, pastValue;
-  if (operands[Past]) {
-    pastKey = halfOf(*operands[Past], 0);
-    pastValue = halfOf(*operands[Past], 1);
+  if (operands[Projected::Past]) {
+    pastKey = halfOf(*operands[Projected::Past], 0);
+    pastValue = halfOf(*operands[Projected::Past], 1);
   }
   bool shared = getPastPresentShareBuffer() != 0;
   Cached cached{pastKey ? &*pastKey : nullptr,
                 pastValue ? &*pastValue : nullptr,
-                shared ? lengthAt(operands[PastLength], operands[Past]) : std::nullopt,
-                PaddingMask(operands[MaskIndex], tensors.queries.dims[0], filterOf(op)),
-                ScoreMask(operands[AttentionBias]),
+                shared ? lengthAt(operands[Projected::PastLength], operands[Projected::Past]) : std::nullopt,
+                PaddingMask(operands[Projected::MaskIndex], tensors.queries.dims[0], filterOf(op)),
+                ScoreMask(operands[Projected::AttentionBias]),
                 getUnidirectional() != 0};
   Attended attended = attendCached(op, tensors, cached);
   Tensor present = isAbsent(op->getResult(1)) ? Tensor() : joinedHalves(tensors.keys, tensors.values);

@@ -79,7 +79,7 @@ mlir::LogicalResult readSeparate(mlir::Operation *op, int64_t heads, Packing pac
   return mlir::success();
 }
 
-mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+mlir::FailureOr<AttentionSizes> readMultiHeadSizes(mlir::Operation *op) {
   MultiHeadOperands which = multiHeadOperands(op);
   Packing packing = packingOf(op);
   int64_t heads = intAttribute(op, "num_heads", 0);
@@ -154,7 +154,7 @@ std::array<llvm::SmallVector<DimFactors, 4>, 3> inputDims(mlir::Operation *op, F
 } // namespace
 
 mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto sizes = readSizes(op);
+  auto sizes = readMultiHeadSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
   mlir::Type element = operandElement(op, 0);
@@ -170,7 +170,7 @@ mlir::LogicalResult inferMultiHeadAttention(mlir::Operation *op, llvm::SmallVect
 }
 
 mlir::FailureOr<FactorRule> ruleMultiHeadAttention(mlir::Operation *op) {
-  auto sizes = readSizes(op);
+  auto sizes = readMultiHeadSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
   MultiHeadOperands which = multiHeadOperands(op);

@@ -5,7 +5,10 @@
 
 namespace apc {
 
-enum ProjectedOperand : unsigned { Input, Weights, Bias, MaskIndex, Past, AttentionBias, PastLength };
+/// Operands of `apc.projected_attention`.
+struct Projected {
+  enum : unsigned { Input, Weights, Bias, MaskIndex, Past, AttentionBias, PastLength };
+};
 
 /// Hidden sizes of queries, keys and values: equal thirds of the weights' columns unless given.
 mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(ProjectedAttentionOp op);

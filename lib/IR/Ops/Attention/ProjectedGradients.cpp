@@ -17,9 +17,9 @@ public:
   ProjectedGradients(GradientBuilder &g, ProjectedAttentionOp op, llvm::ArrayRef<int64_t> widths)
       : g(g), op(op), widths(widths), heads(static_cast<int64_t>(op.getNumHeads())),
         past(isAbsent(op.getPast()) ? 0 : dimsOf(op.getPast())[3]) {
-    projected = g.make<MatMulOp>({g.operand(Input), g.operand(Weights)});
-    if (!isAbsent(g.operand(Bias)))
-      projected = g.add(projected, g.operand(Bias));
+    projected = g.make<MatMulOp>({g.operand(Projected::Input), g.operand(Projected::Weights)});
+    if (!isAbsent(g.operand(Projected::Bias)))
+      projected = g.add(projected, g.operand(Projected::Bias));
   }
 
   /// False for masks of other sizes than all queries and keys.
@@ -31,34 +31,37 @@ public:
       gradients.keys = sumOfBoth(g, gradients.keys, halfOf(present, 0));
       gradients.values = sumOfBoth(g, gradients.values, halfOf(present, 1));
     }
-    if (mlir::Value bias = g.operand(AttentionBias); gradients.bias)
-      g.give(AttentionBias, g.sumTo(shortMask(g, gradients.bias, bias), bias));
-    if (past > 0 && g.wants(Past) && gradients.keys) // and so of values
-      g.give(Past, joined(positionSlice(g, gradients.keys, 0, past), positionSlice(g, gradients.values, 0, past)));
+    if (mlir::Value bias = g.operand(Projected::AttentionBias); gradients.bias)
+      g.give(Projected::AttentionBias, g.sumTo(shortMask(g, gradients.bias, bias), bias));
+    if (past > 0 && g.wants(Projected::Past) && gradients.keys) // and so of values
+      g.give(Projected::Past,
+             joined(positionSlice(g, gradients.keys, 0, past), positionSlice(g, gradients.values, 0, past)));
     if (isProjected())
       giveProjection(gradients);
     return true;
   }
 
 private:
-  bool isProjected() const { return g.wants(Input) || g.wants(Weights) || g.wants(Bias); }
+  bool isProjected() const {
+    return g.wants(Projected::Input) || g.wants(Projected::Weights) || g.wants(Projected::Bias);
+  }
 
   /// The gradients through the attention's result; false for such masks.
   bool takeResult(HeadValues &gradients) {
     HeadValues forward = {part(0), behindPast(g, ofPast(0), part(1)), behindPast(g, ofPast(1), part(2))};
     forward.scale = scaleOfHeads(op, widths[0] / heads);
     const int64_t queries = dimsOf(forward.queries)[2], keys = dimsOf(forward.keys)[2];
-    if (mlir::Value bias = g.operand(AttentionBias); !isAbsent(bias)) {
+    if (mlir::Value bias = g.operand(Projected::AttentionBias); !isAbsent(bias)) {
       forward.bias = wholeMask(g, bias, keys);
       forward.mayHideAll = true; // minus infinity at all keys
     }
-    if (!addPadding(g, g.operand(MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
+    if (!addPadding(g, g.operand(Projected::MaskIndex), forward, floatAttribute(op, "mask_filter_value", -10000)))
       return false;
     if (op.getUnidirectional() != 0)
       forward.seen = causalMask(g, queries, keys, 0, {past});
-    const bool ofCache = isProjected() || g.wants(Past);
+    const bool ofCache = isProjected() || g.wants(Projected::Past);
     gradients = gradientsOfHeads(g, forward, splitIntoHeads(g, g.incoming(), heads, heads),
-                                 {isProjected(), ofCache, ofCache, g.wants(AttentionBias)});
+                                 {isProjected(), ofCache, ofCache, g.wants(Projected::AttentionBias)});
     return true;
   }
 
@@ -67,7 +70,7 @@ private:
     mlir::Value own = g.make<SliceOp>({cache, g.integers({half}), g.integers({half + 1}), g.integers({0}), g.absent()});
     return shaped(g, own, dimsOf(cache).drop_front());
   }
-  mlir::Value ofPast(int64_t half) { return past > 0 ? halfOf(g.operand(Past), half) : g.absent(); }
+  mlir::Value ofPast(int64_t half) { return past > 0 ? halfOf(g.operand(Projected::Past), half) : g.absent(); }
   mlir::Value joined(mlir::Value keys, mlir::Value values) {
     llvm::SmallVector<int64_t, 5> dims(dimsOf(keys));
     dims.insert(dims.begin(), 1);
@@ -81,7 +84,7 @@ private:
     return splitIntoHeads(g, lastSlice(g, projected, begin, begin + widths[index]), heads, heads);
   }
 
-  int64_t positions() const { return dimsOf(g.operand(Input))[1]; }
+  int64_t positions() const { return dimsOf(g.operand(Projected::Input))[1]; }
   /// The positions behind the cache.
   mlir::Value ofInput(mlir::Value gradient) {
     const int64_t end = dimsOf(gradient)[2];
@@ -89,7 +92,7 @@ private:
   }
   /// Of a part through which nothing arrives.
   mlir::Value zerosOf(int64_t width) {
-    mlir::Value input = g.operand(Input);
+    mlir::Value input = g.operand(Projected::Input);
     return g.make<ExpandOp>({g.scalar(0, input), g.integers({dimsOf(input)[0], positions(), width})});
   }
 
@@ -99,12 +102,12 @@ private:
     for (auto [gradient, width] : llvm::zip_equal(arriving, widths))
       parts.push_back(gradient ? joinFromHeads(g, ofInput(gradient), heads) : zerosOf(width));
     mlir::Value whole = g.make<ConcatOp>(parts, g.attribute("axis", int64_t(2)));
-    if (g.wants(Input))
-      g.give(Input, g.einsum("bsn,in->bsi", {whole, g.operand(Weights)}));
-    if (g.wants(Weights))
-      g.give(Weights, g.einsum("bsi,bsn->in", {g.operand(Input), whole}));
-    if (g.wants(Bias))
-      g.give(Bias, g.sumTo(whole, g.operand(Bias)));
+    if (g.wants(Projected::Input))
+      g.give(Projected::Input, g.einsum("bsn,in->bsi", {whole, g.operand(Projected::Weights)}));
+    if (g.wants(Projected::Weights))
+      g.give(Projected::Weights, g.einsum("bsi,bsn->in", {g.operand(Projected::Input), whole}));
+    if (g.wants(Projected::Bias))
+      g.give(Projected::Bias, g.sumTo(whole, g.operand(Projected::Bias)));
   }
 
   GradientBuilder &g;

@@ -9,7 +9,7 @@
 namespace apc {
 
 mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(ProjectedAttentionOp op) {
-  int64_t columns = dimsOf(op->getOperand(Weights))[1];
+  int64_t columns = dimsOf(op->getOperand(Projected::Weights))[1];
   llvm::ArrayRef<int64_t> given = op.getQkvHiddenSizes().value_or(llvm::ArrayRef<int64_t>());
   if (given.empty()) {
     auto third = divide(op, columns, 3, "the number of projections");
@@ -30,11 +30,13 @@ mlir::FailureOr<llvm::SmallVector<int64_t, 3>> projectedSizes(ProjectedAttention
 namespace {
 
 mlir::FailureOr<AttentionSizes> readSizes(ProjectedAttentionOp op) {
-  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Input, {-1, -1, -1})) ||
-      mlir::failed(checkDims(op, Weights, {-1, -1})))
+  if (mlir::failed(checkExtents(op)) || mlir::failed(checkDims(op, Projected::Input, {-1, -1, -1})) ||
+      mlir::failed(checkDims(op, Projected::Weights, {-1, -1})))
     return mlir::failure();
-  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(Input)), weights = dimsOf(op->getOperand(Weights));
-  if (mlir::failed(checkDims(op, Weights, {input[2], -1})) || mlir::failed(checkDims(op, Bias, {weights[1]})))
+  llvm::ArrayRef<int64_t> input = dimsOf(op->getOperand(Projected::Input)),
+                          weights = dimsOf(op->getOperand(Projected::Weights));
+  if (mlir::failed(checkDims(op, Projected::Weights, {input[2], -1})) ||
+      mlir::failed(checkDims(op, Projected::Bias, {weights[1]})))
     return mlir::failure();
   auto hidden = projectedSizes(op);
   if (mlir::failed(hidden))
@@ -51,13 +53,14 @@ mlir::FailureOr<AttentionSizes> readSizes(ProjectedAttentionOp op) {
   sizes.queries = sizes.keys = input[1];
   sizes.headSize = *headSize;
   sizes.valueSize = *valueSize;
-  if (mlir::failed(checkDims(op, Past, {2, sizes.batch, sizes.kvHeads, -1, sizes.headSize})))
+  if (mlir::failed(checkDims(op, Projected::Past, {2, sizes.batch, sizes.kvHeads, -1, sizes.headSize})))
     return mlir::failure();
-  if (!isAbsent(op->getOperand(Past)))
-    sizes.past = dimsOf(op->getOperand(Past))[3];
+  if (!isAbsent(op->getOperand(Projected::Past)))
+    sizes.past = dimsOf(op->getOperand(Projected::Past))[3];
   bool shared = sizes.past > 0 && op.getPastPresentShareBuffer() != 0;
   sizes.present = sizes.attended = shared ? sizes.past : sizes.past + sizes.keys;
-  if (mlir::failed(checkMask(op, AttentionBias, sizes)) || mlir::failed(checkPaddingMask(op, MaskIndex, sizes)))
+  if (mlir::failed(checkMask(op, Projected::AttentionBias, sizes)) ||
+      mlir::failed(checkPaddingMask(op, Projected::MaskIndex, sizes)))
     return mlir::failure();
   return sizes;
 }
@@ -80,7 +83,7 @@ mlir::LogicalResult ProjectedAttentionOp::inferTypes(llvm::SmallVectorImpl<mlir:
   auto sizes = readSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
-  mlir::Type element = operandElement(op, Input);
+  mlir::Type element = operandElement(op, Projected::Input);
   if (mlir::failed(addType(op, {sizes->batch, sizes->queries, sizes->heads() * sizes->valueSize}, element, types)))
     return mlir::failure();
   return addType(op, {2, sizes->batch, sizes->heads(), sizes->present, sizes->headSize}, element, types);
@@ -96,27 +99,28 @@ mlir::FailureOr<FactorRule> ProjectedAttentionOp::getRule() {
   // The input gives keys as well as queries, so its positions are whole. The columns of the weights stand as all
   // queries, all keys, all values: a cut of the heads is one inside these parts.
   // Lengths with first positions or sums are of all batch elements.
-  llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(MaskIndex));
+  llvm::ArrayRef<int64_t> mask = dimsOf(op->getOperand(Projected::MaskIndex));
   bool batchWhole = mask.size() == 1 && mask[0] != sizes->batch;
   AttentionFactors factors(builder, *sizes, /*queriesWhole=*/true, batchWhole);
-  llvm::ArrayRef<int64_t> weights = dimsOf(op->getOperand(Weights));
+  llvm::ArrayRef<int64_t> weights = dimsOf(op->getOperand(Projected::Weights));
   DimFactors input = {builder.addWhole("i", weights[0])}, columns = factors.packed("qkv", weights[1]);
   DimFactors two = {builder.addWhole("two", 2)};
-  addOperand(builder, op->getOperand(Input), {factors.batch, factors.queries, input});
-  addOperand(builder, op->getOperand(Weights), {input, columns});
-  addOperand(builder, op->getOperand(Bias), {columns});
-  addMaskIndex(builder, factors, sizes->batch, op->getOperand(MaskIndex));
-  addOperand(builder, op->getOperand(Past), {two, factors.batch, factors.heads, factors.past, factors.headSize});
-  factors.addMask(op->getOperand(AttentionBias));
-  addReplicated(builder, op->getOperand(PastLength));
+  addOperand(builder, op->getOperand(Projected::Input), {factors.batch, factors.queries, input});
+  addOperand(builder, op->getOperand(Projected::Weights), {input, columns});
+  addOperand(builder, op->getOperand(Projected::Bias), {columns});
+  addMaskIndex(builder, factors, sizes->batch, op->getOperand(Projected::MaskIndex));
+  addOperand(builder, op->getOperand(Projected::Past),
+             {two, factors.batch, factors.heads, factors.past, factors.headSize});
+  factors.addMask(op->getOperand(Projected::AttentionBias));
+  addReplicated(builder, op->getOperand(Projected::PastLength));
   addResult(builder, op->getResult(0),
             {factors.batch, factors.queries, factors.flat(factors.heads, factors.valueSize)});
   addResult(builder, op->getResult(1), {two, factors.batch, factors.heads, factors.present, factors.headSize});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
   int64_t keySize = sizes->kvHeads * sizes->headSize, valueSize = sizes->kvHeads * sizes->valueSize;
-  cutInsideParts(rule, Weights, 1, {keySize, keySize, valueSize});
-  cutInsideParts(rule, Bias, 0, {keySize, keySize, valueSize});
+  cutInsideParts(rule, Projected::Weights, 1, {keySize, keySize, valueSize});
+  cutInsideParts(rule, Projected::Bias, 0, {keySize, keySize, valueSize});
   double projection = 2.0 * double(sizes->batch) * double(sizes->queries) * double(weights[0]) * double(weights[1]);
   setFlops(rule, projection + sizes->flops());
   return rule;

@@ -4,9 +4,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 /// Queries [..., heads, s, d], and what their key heads [..., key heads, t, d] are multiplied with.
 class Attention {
@@ -132,8 +131,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloAttention();
-llvm::ArrayRef<HloLowering> hloAttention() { return rows; }
+llvm::ArrayRef<HloLowering> hloAttention() { return hlo::rows; }
 
 } // namespace apc

@@ -13,17 +13,18 @@ namespace apc {
 namespace {
 
 /// Attention of [b, heads, s, size], or of [b, s, heads * size] seen so, behind a cache of keys and values.
-class Standard {
+class StandardGradients {
 public:
-  explicit Standard(GradientBuilder &g)
-      : g(g), op(g.getForward()), isFlat(dimsOf(g.operand(Queries)).size() == 3),
-        past(isPresent(PastKey) ? dimsOf(g.operand(PastKey))[2] : 0) {}
+  explicit StandardGradients(GradientBuilder &g)
+      : g(g), op(g.getForward()), isFlat(dimsOf(g.operand(Standard::Queries)).size() == 3),
+        past(isPresent(Standard::PastKey) ? dimsOf(g.operand(Standard::PastKey))[2] : 0) {}
 
   bool isTrained() const {
     if (arrivingAt(3) && !returnedStage(op))
       return g.refuse("attribute 'qk_matmul_output_mode' is none of 0 to 3, which are accepted");
-    if (!isPresent(Mask) || isOfBools() ||
-        mlir::getElementTypeOrSelf(g.operand(Mask)) == mlir::getElementTypeOrSelf(g.operand(Queries)))
+    if (!isPresent(Standard::Mask) || isOfBools() ||
+        mlir::getElementTypeOrSelf(g.operand(Standard::Mask)) ==
+            mlir::getElementTypeOrSelf(g.operand(Standard::Queries)))
       return true;
     return g.refuse("operand 'attn_mask' is of another type than the scores, and one of bools or of the type of Q is "
                     "accepted");
@@ -33,16 +34,16 @@ public:
     HeadValues gradients;
     if (g.incoming() || arrivingAt(3))
       gradients = ofResults();
-    giveHeads(Queries, gradients.queries);
-    giveCached(Keys, PastKey, sumOfBoth(g, gradients.keys, arrivingAt(1)));
-    giveCached(Values, PastValue, sumOfBoth(g, gradients.values, arrivingAt(2)));
+    giveHeads(Standard::Queries, gradients.queries);
+    giveCached(Standard::Keys, Standard::PastKey, sumOfBoth(g, gradients.keys, arrivingAt(1)));
+    giveCached(Standard::Values, Standard::PastValue, sumOfBoth(g, gradients.values, arrivingAt(2)));
     if (gradients.bias)
-      g.give(Mask, shortMask(g, gradients.bias, g.operand(Mask)));
+      g.give(Standard::Mask, shortMask(g, gradients.bias, g.operand(Standard::Mask)));
   }
 
 private:
   bool isPresent(unsigned operand) const { return operand < op->getNumOperands() && !isAbsent(g.operand(operand)); }
-  bool isOfBools() const { return mlir::getElementTypeOrSelf(g.operand(Mask)).isInteger(1); }
+  bool isOfBools() const { return mlir::getElementTypeOrSelf(g.operand(Standard::Mask)).isInteger(1); }
   bool wants(unsigned operand) const { return isPresent(operand) && g.wants(operand); }
   mlir::Value arrivingAt(unsigned result) const {
     return result < op->getNumResults() ? g.incoming(result) : mlir::Value();
@@ -50,23 +51,24 @@ private:
 
   /// Through the result of the heads, and through their scores.
   HeadValues ofResults() {
-    HeadValues forward = {apart(Queries, g.operand(Queries)), cached(Keys, PastKey), cached(Values, PastValue)};
+    HeadValues forward = {apart(Standard::Queries, g.operand(Standard::Queries)),
+                          cached(Standard::Keys, Standard::PastKey), cached(Standard::Values, Standard::PastValue)};
     forward.scale = floatAttribute(op, "scale", 1 / std::sqrt(static_cast<double>(dimsOf(forward.queries).back())));
     forward.softcap = floatAttribute(op, "softcap", 0);
     forward.seen = seen(dimsOf(forward.queries)[2], dimsOf(forward.keys)[2]);
-    forward.mayHideAll = isPresent(Mask) || isPresent(KeyLengths);
-    if (isPresent(Mask)) {
-      mlir::Value mask = wholeMask(g, g.operand(Mask), dimsOf(forward.keys)[2]);
+    forward.mayHideAll = isPresent(Standard::Mask) || isPresent(Standard::KeyLengths);
+    if (isPresent(Standard::Mask)) {
+      mlir::Value mask = wholeMask(g, g.operand(Standard::Mask), dimsOf(forward.keys)[2]);
       if (isOfBools())
         forward.seen = bothSee(g, forward.seen, mask);
       else
         forward.bias = mask;
     }
-    const WantedHeads wanted{g.wants(Queries), g.wants(Keys) || wants(PastKey), g.wants(Values) || wants(PastValue),
-                             wants(Mask)};
+    const WantedHeads wanted{g.wants(Standard::Queries), g.wants(Standard::Keys) || wants(Standard::PastKey),
+                             g.wants(Standard::Values) || wants(Standard::PastValue), wants(Standard::Mask)};
     HeadValues gradients;
     if (g.incoming())
-      gradients = gradientsOfHeads(g, forward, apart(Queries, g.incoming()), wanted);
+      gradients = gradientsOfHeads(g, forward, apart(Standard::Queries, g.incoming()), wanted);
     if (mlir::Value scores = arrivingAt(3))
       gradients = sumOfBoth(g, gradients, gradientsOfScores(g, forward, *returnedStage(op), scores, wanted));
     return gradients;
@@ -76,14 +78,14 @@ private:
   /// key that counts.
   mlir::Value seen(int64_t queries, int64_t keys) {
     mlir::Value seen, lengths;
-    if (isPresent(KeyLengths)) {
-      lengths = g.operand(KeyLengths);
+    if (isPresent(Standard::KeyLengths)) {
+      lengths = g.operand(Standard::KeyLengths);
       seen = keysBefore(g, lengths, keys);
     }
     if (intAttribute(op, "is_causal", 0) == 0)
       return seen;
     QueryPlaces places{past};
-    if (lengths && !isPresent(PastKey))
+    if (lengths && !isPresent(Standard::PastKey))
       places.begins = g.sub(lengths, g.integers({queries}));
     return bothSee(g, seen, causalMask(g, queries, keys, 0, places));
   }
@@ -92,7 +94,7 @@ private:
   mlir::Value apart(unsigned operand, mlir::Value value) {
     if (!isFlat)
       return value;
-    return splitIntoHeads(g, value, intAttribute(op, operand == Queries ? "q_num_heads" : "kv_num_heads", 1),
+    return splitIntoHeads(g, value, intAttribute(op, operand == Standard::Queries ? "q_num_heads" : "kv_num_heads", 1),
                           keyHeads());
   }
   mlir::Value cached(unsigned operand, unsigned cache) {
@@ -117,7 +119,7 @@ private:
 } // namespace
 
 bool differentiateAttention(GradientBuilder &g) {
-  Standard attention(g);
+  StandardGradients attention(g);
   if (!attention.isTrained())
     return false;
   attention.give();

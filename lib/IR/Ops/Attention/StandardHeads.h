@@ -9,7 +9,9 @@
 namespace apc {
 
 /// Operands of `apc.attention`.
-enum StandardOperand : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
+struct Standard {
+  enum : unsigned { Queries, Keys, Values, Mask, PastKey, PastValue, KeyLengths };
+};
 
 /// The stage of the scores that the last result has, by `qk_matmul_output_mode`; none for modes that there are not.
 std::optional<ScoreStage> returnedStage(mlir::Operation *attention);

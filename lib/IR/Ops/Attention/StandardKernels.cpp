@@ -44,15 +44,16 @@ std::optional<ScoreStage> returnedStage(mlir::Operation *attention) {
 Evaluated evaluateAttention(mlir::Operation *op, Operands operands) {
   if (!areAllKnown(op, operands))
     return std::nullopt;
-  bool flat = operands[Queries]->dims.size() == 3;
+  bool flat = operands[Standard::Queries]->dims.size() == 3;
   auto apart = [&](unsigned operand, llvm::StringRef heads) {
     const Tensor &tensor = *operands[operand];
     return flat ? splitHeads(tensor, intAttribute(op, heads, 1)) : tensor;
   };
-  const Tensor *pastKey = operandAt(operands, PastKey);
-  HeadTensors tensors{apart(Queries, "q_num_heads"), appendPositions(pastKey, apart(Keys, "kv_num_heads")),
-                      appendPositions(operandAt(operands, PastValue), apart(Values, "kv_num_heads"))};
-  Sight sight{ScoreMask(operandAt(operands, Mask)), operandAt(operands, KeyLengths),
+  const Tensor *pastKey = operandAt(operands, Standard::PastKey);
+  HeadTensors tensors{
+      apart(Standard::Queries, "q_num_heads"), appendPositions(pastKey, apart(Standard::Keys, "kv_num_heads")),
+      appendPositions(operandAt(operands, Standard::PastValue), apart(Standard::Values, "kv_num_heads"))};
+  Sight sight{ScoreMask(operandAt(operands, Standard::Mask)), operandAt(operands, Standard::KeyLengths),
               intAttribute(op, "is_causal", 0) != 0, tensors.queries.dims[2],
               pastKey ? std::optional(pastKey->dims[2]) : std::nullopt};
   auto bias = [&](const ScoreIndex &index) { return sight.at(index); };
@@ -73,7 +74,7 @@ Evaluated evaluateAttention(mlir::Operation *op, Operands operands) {
 }
 
 void localizeAttention(LocalOp &local) {
-  if (dimsOf(local.original->getOperand(Queries)).size() != 3)
+  if (dimsOf(local.original->getOperand(Standard::Queries)).size() != 3)
     return;
   local.setInt("q_num_heads", localHeads(local, {"kv", "g"}));
   local.setInt("kv_num_heads", localHeads(local, {"kv"}));

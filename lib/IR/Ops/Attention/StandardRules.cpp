@@ -13,12 +13,13 @@ bool isPresent(mlir::Operation *op, unsigned operand) {
   return operand < op->getNumOperands() && !isAbsent(op->getOperand(operand));
 }
 
-bool isFlat(mlir::Operation *op) { return dimsOf(op->getOperand(Queries)).size() == 3; }
+bool isFlat(mlir::Operation *op) { return dimsOf(op->getOperand(Standard::Queries)).size() == 3; }
 
 /// The numbers of query and key heads, by dims or by attributes, and the sizes of a head.
 mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
-  llvm::ArrayRef<int64_t> queries = dimsOf(op->getOperand(Queries)), keys = dimsOf(op->getOperand(Keys)),
-                          values = dimsOf(op->getOperand(Values));
+  llvm::ArrayRef<int64_t> queries = dimsOf(op->getOperand(Standard::Queries)),
+                          keys = dimsOf(op->getOperand(Standard::Keys)),
+                          values = dimsOf(op->getOperand(Standard::Values));
   bool flat = isFlat(op);
   if ((!flat && queries.size() != 4) || keys.size() != queries.size() || values.size() != queries.size())
     return op->emitOpError() << "needs queries, keys and values of 3 dims or of 4, not of " << queries.size() << ", "
@@ -46,12 +47,13 @@ mlir::LogicalResult readHeads(mlir::Operation *op, AttentionSizes &sizes) {
   return mlir::success();
 }
 
-mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
+mlir::FailureOr<AttentionSizes> readStandardSizes(mlir::Operation *op) {
   AttentionSizes sizes;
   if (mlir::failed(checkExtents(op)) || mlir::failed(readHeads(op, sizes)))
     return mlir::failure();
   bool flat = isFlat(op);
-  llvm::ArrayRef<int64_t> queries = dimsOf(op->getOperand(Queries)), keys = dimsOf(op->getOperand(Keys));
+  llvm::ArrayRef<int64_t> queries = dimsOf(op->getOperand(Standard::Queries)),
+                          keys = dimsOf(op->getOperand(Standard::Keys));
   sizes.batch = queries[0];
   sizes.queries = queries[flat ? 1 : 2];
   sizes.keys = keys[flat ? 1 : 2];
@@ -60,18 +62,19 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
       return {sizes.batch, sizes.keys, sizes.kvHeads * size};
     return {sizes.batch, sizes.kvHeads, sizes.keys, size};
   };
-  if (isPresent(op, PastKey) != isPresent(op, PastValue))
+  if (isPresent(op, Standard::PastKey) != isPresent(op, Standard::PastValue))
     return op->emitOpError() << "operands 'past_key' and 'past_value' are given together or not at all",
            mlir::failure();
-  if (mlir::failed(checkDims(op, Keys, expected(sizes.headSize))) ||
-      mlir::failed(checkDims(op, Values, expected(sizes.valueSize))) ||
-      mlir::failed(checkDims(op, PastKey, {sizes.batch, sizes.kvHeads, -1, sizes.headSize})))
+  if (mlir::failed(checkDims(op, Standard::Keys, expected(sizes.headSize))) ||
+      mlir::failed(checkDims(op, Standard::Values, expected(sizes.valueSize))) ||
+      mlir::failed(checkDims(op, Standard::PastKey, {sizes.batch, sizes.kvHeads, -1, sizes.headSize})))
     return mlir::failure();
-  if (isPresent(op, PastKey))
-    sizes.past = dimsOf(op->getOperand(PastKey))[2];
+  if (isPresent(op, Standard::PastKey))
+    sizes.past = dimsOf(op->getOperand(Standard::PastKey))[2];
   sizes.present = sizes.attended = sizes.past + sizes.keys;
-  if (mlir::failed(checkDims(op, PastValue, {sizes.batch, sizes.kvHeads, sizes.past, sizes.valueSize})) ||
-      mlir::failed(checkDims(op, KeyLengths, {sizes.batch})) || mlir::failed(checkMask(op, Mask, sizes)))
+  if (mlir::failed(checkDims(op, Standard::PastValue, {sizes.batch, sizes.kvHeads, sizes.past, sizes.valueSize})) ||
+      mlir::failed(checkDims(op, Standard::KeyLengths, {sizes.batch})) ||
+      mlir::failed(checkMask(op, Standard::Mask, sizes)))
     return mlir::failure();
   return sizes;
 }
@@ -79,10 +82,10 @@ mlir::FailureOr<AttentionSizes> readSizes(mlir::Operation *op) {
 } // namespace
 
 mlir::LogicalResult inferAttention(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
-  auto sizes = readSizes(op);
+  auto sizes = readStandardSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
-  mlir::Type element = operandElement(op, Queries);
+  mlir::Type element = operandElement(op, Standard::Queries);
   llvm::SmallVector<int64_t, 4> result = {sizes->batch, sizes->heads(), sizes->queries, sizes->valueSize};
   if (isFlat(op))
     result = {sizes->batch, sizes->queries, sizes->heads() * sizes->valueSize};
@@ -91,15 +94,15 @@ mlir::LogicalResult inferAttention(mlir::Operation *op, llvm::SmallVectorImpl<ml
   if (op->getNumResults() == 1)
     return mlir::success();
   if (mlir::failed(addType(op, {sizes->batch, sizes->kvHeads, sizes->present, sizes->headSize},
-                           operandElement(op, Keys), types)) ||
+                           operandElement(op, Standard::Keys), types)) ||
       mlir::failed(addType(op, {sizes->batch, sizes->kvHeads, sizes->present, sizes->valueSize},
-                           operandElement(op, Values), types)))
+                           operandElement(op, Standard::Values), types)))
     return mlir::failure();
   return addType(op, {sizes->batch, sizes->heads(), sizes->queries, sizes->attended}, element, types);
 }
 
 mlir::FailureOr<FactorRule> ruleAttention(mlir::Operation *op) {
-  auto sizes = readSizes(op);
+  auto sizes = readStandardSizes(op);
   if (mlir::failed(sizes))
     return mlir::failure();
   FactorRuleBuilder builder;
@@ -112,14 +115,14 @@ mlir::FailureOr<FactorRule> ruleAttention(mlir::Operation *op) {
       return {factors.batch, positions, factors.flat(heads, size)};
     return {factors.batch, heads, positions, size};
   };
-  addOperand(builder, op->getOperand(Queries), layout(factors.heads, factors.queries, factors.headSize));
-  addOperand(builder, op->getOperand(Keys), layout(factors.kvHeads, factors.keys, factors.headSize));
-  addOperand(builder, op->getOperand(Values), layout(factors.kvHeads, factors.keys, factors.valueSize));
-  if (op->getNumOperands() > Mask) {
-    factors.addMask(op->getOperand(Mask));
-    factors.addPast(op->getOperand(PastKey), factors.headSize);
-    factors.addPast(op->getOperand(PastValue), factors.valueSize);
-    factors.addVector(op->getOperand(KeyLengths), factors.batch);
+  addOperand(builder, op->getOperand(Standard::Queries), layout(factors.heads, factors.queries, factors.headSize));
+  addOperand(builder, op->getOperand(Standard::Keys), layout(factors.kvHeads, factors.keys, factors.headSize));
+  addOperand(builder, op->getOperand(Standard::Values), layout(factors.kvHeads, factors.keys, factors.valueSize));
+  if (op->getNumOperands() > Standard::Mask) {
+    factors.addMask(op->getOperand(Standard::Mask));
+    factors.addPast(op->getOperand(Standard::PastKey), factors.headSize);
+    factors.addPast(op->getOperand(Standard::PastValue), factors.valueSize);
+    factors.addVector(op->getOperand(Standard::KeyLengths), factors.batch);
   }
   addResult(builder, op->getResult(0), layout(factors.heads, factors.queries, factors.valueSize));
   if (op->getNumResults() > 1) {

@@ -4,9 +4,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 HloList gemm(GemmOp op, HloWriter &h) {
   std::string equation =
@@ -37,8 +36,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloContraction();
-llvm::ArrayRef<HloLowering> hloContraction() { return rows; }
+llvm::ArrayRef<HloLowering> hloContraction() { return hlo::rows; }
 
 } // namespace apc

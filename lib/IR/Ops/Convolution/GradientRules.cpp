@@ -7,7 +7,7 @@ namespace apc {
 
 namespace {
 
-using Dims = llvm::SmallVector<int64_t, 5>;
+using Dims = llvm::SmallVector<int64_t, 8>;
 
 /// The dims of data and weights of the convolution whose gradient `op` is; operands 0 and 1 have the same number of
 /// dims.

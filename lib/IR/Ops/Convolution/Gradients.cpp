@@ -11,8 +11,8 @@ namespace apc {
 
 namespace {
 
-using Attributes = llvm::SmallVector<mlir::NamedAttribute, 6>;
-using Ints = llvm::SmallVector<int64_t, 6>;
+using Attributes = llvm::SmallVector<mlir::NamedAttribute, 8>;
+using Ints = llvm::SmallVector<int64_t, 8>;
 
 /// The windows of a convolution with their pads written out.
 Attributes windowAttributes(GradientBuilder &g, const ConvolutionSizes &sizes) {

@@ -7,7 +7,7 @@ namespace apc {
 
 namespace {
 
-using Dims = llvm::SmallVector<int64_t, 5>;
+using Dims = llvm::SmallVector<int64_t, 8>;
 
 FactorRule withFlops(RuleBuilder &layout, double flops) {
   FactorRule rule = layout.take(Work::Stream);

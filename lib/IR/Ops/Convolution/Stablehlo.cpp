@@ -9,9 +9,9 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
 
-using namespace hlo;
 using Windows = llvm::SmallVector<WindowDim, 3>;
 
 /// A convolution of data [n, c, ...] with weights, whose dims are "oi" or "io" by `weights`, into [n, o, ...].
@@ -315,8 +315,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloConvolution();
-llvm::ArrayRef<HloLowering> hloConvolution() { return rows; }
+llvm::ArrayRef<HloLowering> hloConvolution() { return hlo::rows; }
 
 } // namespace apc

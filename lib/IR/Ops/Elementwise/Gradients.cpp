@@ -17,7 +17,7 @@ bool giveFirst(GradientBuilder &g, Value gradient) {
   return true;
 }
 
-Value scaled(GradientBuilder &g, Value value, double factor) { return g.mul(value, g.scalar(factor, value)); }
+Value multiplied(GradientBuilder &g, Value value, double factor) { return g.mul(value, g.scalar(factor, value)); }
 Value squared(GradientBuilder &g, Value value) { return g.mul(value, value); }
 /// `a` where the condition does not hold, 0 elsewhere.
 Value whereNot(GradientBuilder &g, Value condition, Value a) { return g.make<WhereOp>({condition, g.scalar(0, a), a}); }
@@ -110,8 +110,8 @@ static Value baseGradient(GradientBuilder &g, Value exponent) {
   if (constant && constant.getNumElements() == 1) {
     double e = getElement(Tensor::read(constant), 0).asReal();
     if (e == 0 || e == 1)
-      return scaled(g, g.incoming(), e);
-    return g.mul(g.incoming(), scaled(g, e == 2 ? x : g.make<PowOp>({x, g.scalar(e - 1, x)}), e));
+      return multiplied(g, g.incoming(), e);
+    return g.mul(g.incoming(), multiplied(g, e == 2 ? x : g.make<PowOp>({x, g.scalar(e - 1, x)}), e));
   }
   Value e = g.castTo(exponent, x);
   Value power = g.mul(e, g.make<PowOp>({x, g.sub(e, g.scalar(1, e))}));
@@ -162,7 +162,9 @@ bool ReciprocalOp::differentiate(GradientBuilder &g) {
   return giveFirst(g, g.neg(g.mul(g.incoming(), squared(g, g.result()))));
 }
 
-bool SqrtOp::differentiate(GradientBuilder &g) { return giveFirst(g, g.div(scaled(g, g.incoming(), 0.5), g.result())); }
+bool SqrtOp::differentiate(GradientBuilder &g) {
+  return giveFirst(g, g.div(multiplied(g, g.incoming(), 0.5), g.result()));
+}
 
 bool ExpOp::differentiate(GradientBuilder &g) { return giveFirst(g, g.mul(g.incoming(), g.result())); }
 bool LogOp::differentiate(GradientBuilder &g) { return giveFirst(g, g.div(g.incoming(), g.operand(0))); }
@@ -232,7 +234,7 @@ static bool giveSum(GradientBuilder &g, Value gradient) {
 bool SumOp::differentiate(GradientBuilder &g) { return giveSum(g, g.incoming()); }
 
 bool MeanOp::differentiate(GradientBuilder &g) {
-  return giveSum(g, scaled(g, g.incoming(), 1.0 / (*this)->getNumOperands()));
+  return giveSum(g, multiplied(g, g.incoming(), 1.0 / (*this)->getNumOperands()));
 }
 
 /// Operands that are equal to the result share what arrives there.

@@ -7,9 +7,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 double real(const llvm::APFloat &number) { return number.convertToDouble(); }
 
@@ -271,8 +270,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloElementwise();
-llvm::ArrayRef<HloLowering> hloElementwise() { return rows; }
+llvm::ArrayRef<HloLowering> hloElementwise() { return hlo::rows; }
 
 } // namespace apc

@@ -9,9 +9,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 unsigned place(int64_t axis, size_t numDims) {
   return static_cast<unsigned>(axis < 0 ? axis + static_cast<int64_t>(numDims) : axis);
@@ -295,8 +294,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloIndexing();
-llvm::ArrayRef<HloLowering> hloIndexing() { return rows; }
+llvm::ArrayRef<HloLowering> hloIndexing() { return hlo::rows; }
 
 } // namespace apc

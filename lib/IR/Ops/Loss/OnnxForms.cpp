@@ -12,8 +12,8 @@ using Results = llvm::SmallVector<mlir::Value, 1>;
 
 /// For the rows of a piece of scores: the class of each as counted in the piece (0 where it is elsewhere), the weight
 /// of each there and anywhere, and the weight of all labels.
-struct Targets {
-  Targets(OnnxForm &form, mlir::Value scores, mlir::Value labels, mlir::Value weights)
+struct TargetForms {
+  TargetForms(OnnxForm &form, mlir::Value scores, mlir::Value labels, mlir::Value weights)
       : axis(form.integer("axis", 1)), form(form), scores(scores) {
     mlir::Value own = form.cast(labels, form.getBuilder().getI64Type());
     weight = weightsOf(own, weights);
@@ -96,14 +96,14 @@ private:
 /// `log_sum` (null: 0) less the score at each label, times its weight.
 Results lossOf(OnnxForm &form, mlir::Value scores, mlir::Value logSum, mlir::Value labels, mlir::Value weights) {
   scores = form.precise(scores);
-  Targets targets(form, scores, labels, weights);
+  TargetForms targets(form, scores, labels, weights);
   mlir::Value picked = form.make<GatherElementsOp>({scores, targets.place}, form.attribute("axis", targets.axis));
   mlir::Value loss = logSum ? form.sub(logSum, picked) : form.make<NegOp>({picked});
   loss = form.reshape(loss, dimsOf(targets.weightHere));
   loss = form.where(form.equal(targets.weightHere, form.scalar(0, loss)), form.scalar(0, loss),
                     form.mul(loss, targets.weightHere));
   if (form.text("reduction") != "none")
-    loss = form.sum(loss, Targets::allDims(loss), /*keepdims=*/false);
+    loss = form.sum(loss, TargetForms::allDims(loss), /*keepdims=*/false);
   if (form.text("reduction") == "mean")
     loss = form.div(loss, targets.total);
   return {form.asResult(form.reshape(loss, dimsOf(form.getOp()->getResult(0))))};
@@ -119,7 +119,7 @@ Results logLikelihood(OnnxForm &form) {
 
 /// The shares of all classes (null: none) less one at each label, times what arrives and its weight.
 Results lossGradient(OnnxForm &form, mlir::Value scores, mlir::Value shares) {
-  Targets targets(form, scores, form.operand("labels"), form.operand("weights"));
+  TargetForms targets(form, scores, form.operand("labels"), form.operand("weights"));
   mlir::Value incoming = form.precise(form.operand("dY"));
   if (form.text("reduction") == "mean")
     incoming = form.div(incoming, targets.total);

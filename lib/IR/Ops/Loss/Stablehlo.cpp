@@ -4,9 +4,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 double real(const llvm::APFloat &number) { return number.convertToDouble(); }
 
@@ -222,8 +221,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloLoss();
-llvm::ArrayRef<HloLowering> hloLoss() { return rows; }
+llvm::ArrayRef<HloLowering> hloLoss() { return hlo::rows; }
 
 } // namespace apc

@@ -6,9 +6,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 llvm::ArrayRef<int64_t> resultDims(mlir::Operation *op) { return dimsOf(op->getResult(0)); }
 unsigned place(int64_t axis, Hlo x) { return static_cast<unsigned>(axis < 0 ? axis + x.numDims() : axis); }
@@ -120,8 +119,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloMovement();
-llvm::ArrayRef<HloLowering> hloMovement() { return rows; }
+llvm::ArrayRef<HloLowering> hloMovement() { return hlo::rows; }
 
 } // namespace apc

@@ -26,9 +26,6 @@ Normalised normalise(const Tensor &x, int64_t axis, double epsilon, bool isCentr
   return result;
 }
 
-double minus(double a, double b) { return a - b; }
-double times(double a, double b) { return a * b; }
-
 /// Channels [C] beside [N, C, D1, D2] as [C, 1, 1].
 Tensor channels(const Tensor &values, size_t numDims) {
   Tensor tensor = values;
@@ -43,13 +40,6 @@ Tensor normaliseChannels(const Tensor &x, const Tensor &mean, const std::vector<
   combineRows(result, shape.dims, mean.floats, minus);
   combineRows(result, shape.dims, inverse, times);
   return result;
-}
-
-bool areAllKnown(mlir::Operation *op, Operands operands) {
-  for (auto [index, operand] : llvm::enumerate(operands))
-    if (!operand && !isAbsent(op->getOperand(static_cast<unsigned>(index))))
-      return false;
-  return true;
 }
 
 } // namespace

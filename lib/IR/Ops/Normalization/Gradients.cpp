@@ -13,7 +13,7 @@ namespace apc {
 
 namespace {
 
-using Attributes = llvm::SmallVector<mlir::NamedAttribute, 3>;
+using Attributes = llvm::SmallVector<mlir::NamedAttribute, 6>;
 
 Attributes layerAttributes(GradientBuilder &g, int64_t axis, double epsilon, bool isCentred) {
   return {g.attribute("axis", axis),

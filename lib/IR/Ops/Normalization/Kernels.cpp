@@ -45,8 +45,6 @@ void combineRows(Tensor &data, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<doub
 }
 
 static double plus(double a, double b) { return a + b; }
-static double minus(double a, double b) { return a - b; }
-static double times(double a, double b) { return a * b; }
 
 void standardise(Tensor &data, const Moments &moments, llvm::ArrayRef<double> inverse) {
   combineRows(data, moments.dims, moments.mean, minus);

@@ -8,13 +8,6 @@ namespace apc {
 
 namespace {
 
-bool areAllKnown(mlir::Operation *op, Operands operands) {
-  for (auto [index, operand] : llvm::enumerate(operands))
-    if (!operand && !isAbsent(op->getOperand(static_cast<unsigned>(index))))
-      return false;
-  return true;
-}
-
 /// Rows of `data` and the numbers of each: [4, 5, 8] beside [4, 5, 2] has 20 rows of 8 elements, with 2 numbers.
 struct Rows {
   size_t count, length, numbers;

@@ -26,8 +26,8 @@ llvm::SmallVector<int64_t> rowDims(OnnxForm &form, mlir::Value x) {
 bool isCentred(OnnxForm &form) { return form.integer("centred", 1) != 0; }
 
 /// Rows less their mean over their deviation, and one over the deviation.
-struct Rows {
-  Rows(OnnxForm &form, mlir::Value x) {
+struct RowForms {
+  RowForms(OnnxForm &form, mlir::Value x) {
     llvm::SmallVector<int64_t> dims = rowDims(form, x);
     mlir::Value centred = isCentred(form) ? form.sub(x, form.mean(x, dims)) : x;
     inverse = inverseRoot(form, form.mean(form.mul(centred, centred), dims));
@@ -38,7 +38,7 @@ struct Rows {
 
 Results layerGradient(OnnxForm &form) {
   mlir::Value x = form.precise(form.operand("X")), q = form.precise(form.operand("dY"));
-  Rows rows(form, x);
+  RowForms rows(form, x);
   if (mlir::Value scale = form.operand("scale"))
     q = form.mul(q, form.precise(scale));
   llvm::SmallVector<int64_t> dims = rowDims(form, x);
@@ -49,7 +49,7 @@ Results layerGradient(OnnxForm &form) {
 }
 
 Results layerScaleGradient(OnnxForm &form) {
-  Rows rows(form, form.precise(form.operand("X")));
+  RowForms rows(form, form.precise(form.operand("X")));
   mlir::Value product = form.mul(form.precise(form.operand("dY")), rows.normal);
   return {form.asResult(form.sumTo(product, dimsOf(form.getOp()->getResult(0))))};
 }

@@ -6,9 +6,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 double real(const llvm::APFloat &number) { return number.convertToDouble(); }
 unsigned place(int64_t axis, Hlo x) { return static_cast<unsigned>(axis < 0 ? axis + x.numDims() : axis); }
@@ -237,8 +236,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloNormalization();
-llvm::ArrayRef<HloLowering> hloNormalization() { return rows; }
+llvm::ArrayRef<HloLowering> hloNormalization() { return hlo::rows; }
 
 } // namespace apc

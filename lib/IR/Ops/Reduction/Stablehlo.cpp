@@ -6,9 +6,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 /// The dims that a reduction takes; none where it has no axes and takes that as nothing to do.
 template <typename Op>
@@ -127,8 +126,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloReduction();
-llvm::ArrayRef<HloLowering> hloReduction() { return rows; }
+llvm::ArrayRef<HloLowering> hloReduction() { return hlo::rows; }
 
 } // namespace apc

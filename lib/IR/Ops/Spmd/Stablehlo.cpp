@@ -7,9 +7,8 @@
 
 namespace apc {
 
+namespace hlo {
 namespace {
-
-using namespace hlo;
 
 std::vector<int64_t> forEachRank(const Mesh &mesh, llvm::function_ref<int64_t(int64_t)> number) {
   std::vector<int64_t> table;
@@ -245,8 +244,9 @@ constexpr HloLowering rows[] = {
 };
 
 } // namespace
+} // namespace hlo
 
 llvm::ArrayRef<HloLowering> hloSpmd();
-llvm::ArrayRef<HloLowering> hloSpmd() { return rows; }
+llvm::ArrayRef<HloLowering> hloSpmd() { return hlo::rows; }
 
 } // namespace apc

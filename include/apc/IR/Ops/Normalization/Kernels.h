@@ -18,6 +18,8 @@ Moments momentsOf(const Tensor &data, llvm::ArrayRef<int64_t> kept);
 /// 1 / sqrt(value + epsilon).
 std::vector<double> inverseRoots(std::vector<double> values, double epsilon);
 
+inline double minus(double a, double b) { return a - b; }
+inline double times(double a, double b) { return a * b; }
 /// Each element of `data` becomes `function` of it and the one of `values` (of shape `dims`) that broadcasts to it.
 void combineRows(Tensor &data, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<double> values,
                  double (*function)(double, double));

@@ -1,5 +1,5 @@
 // Gradients of attention and of rotations.
-#include "GradientCheck.h"
+#include "AttentionCases.h"
 
 #include <catch2/catch.hpp>
 
@@ -82,12 +82,6 @@ TEST_CASE("Rotations reverse by the opposite angle, of odd sizes too") {
 }
 
 namespace {
-
-/// The operands of MultiHeadAttention behind the bias: no caches.
-OpCase multiHead(std::vector<std::string> operands, const std::string &attributes) {
-  operands.resize(10, "none");
-  return {"apc.multi_head_attention", std::move(operands), "num_heads = 2 : i64" + attributes};
-}
 
 std::vector<std::string> filledUp(std::vector<std::string> operands, size_t count) {
   operands.resize(count, "none");

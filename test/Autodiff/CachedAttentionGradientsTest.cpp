@@ -1,5 +1,5 @@
 // Gradients of attention beside sinks, under lengths of keys and behind caches.
-#include "GradientCheck.h"
+#include "AttentionCases.h"
 
 #include <catch2/catch.hpp>
 
@@ -7,19 +7,9 @@ using namespace apc;
 
 namespace {
 
-OpCase attention(const std::string &op, std::vector<std::string> operands, size_t count, const std::string &attributes,
-                 unsigned numResults) {
-  operands.resize(count, "none");
-  return {op, std::move(operands), attributes, numResults};
-}
-
 /// ONNX's own: four heads of two elements over two key heads.
 OpCase standard(std::vector<std::string> operands, const std::string &attributes, unsigned numResults = 1) {
   return attention("apc.attention", std::move(operands), 7, attributes, numResults);
-}
-
-OpCase multiHead(std::vector<std::string> operands, const std::string &attributes, unsigned numResults = 1) {
-  return attention("apc.multi_head_attention", std::move(operands), 10, "num_heads = 2 : i64" + attributes, numResults);
 }
 
 /// Four heads of two elements over two key heads; operands behind the query as they stand.

@@ -167,4 +167,10 @@ std::vector<std::vector<double>> gradientsOf(const OpCase &test, std::vector<std
 bool isRefused(const OpCase &test) { return !reverse(GradientProgram(test)).module; }
 std::string refusalOf(const OpCase &test) { return reverse(GradientProgram(test)).refusal; }
 
+void checkClose(const std::vector<double> &found, const std::vector<double> &expected, double margin) {
+  REQUIRE(found.size() == expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    CHECK(found[i] == Approx(expected[i]).margin(margin));
+}
+
 } // namespace apc

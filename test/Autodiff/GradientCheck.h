@@ -43,4 +43,7 @@ bool isRefused(const OpCase &test);
 /// The reason that it gives for that; empty where it is not refused, or for no reason.
 std::string refusalOf(const OpCase &test);
 
+/// Numbers are the expected ones, those near zero up to `margin`.
+void checkClose(const std::vector<double> &found, const std::vector<double> &expected, double margin = 1e-12);
+
 } // namespace apc

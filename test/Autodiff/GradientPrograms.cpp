@@ -82,12 +82,6 @@ std::vector<Tensor> drawInputs(mlir::func::FuncOp main) {
   return inputs;
 }
 
-std::shared_ptr<mlir::MLIRContext> makeContext() {
-  auto context = std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  return context;
-}
-
 /// The value that an operand's text stands for, with an argument added to `main` where it is an input.
 mlir::Value addOperand(mlir::func::FuncOp main, mlir::OpBuilder &builder, llvm::StringRef text) {
   if (text == "none")
@@ -136,6 +130,12 @@ mlir::func::FuncOp GradientProgram::main() const {
   auto function = module.get().lookupSymbol<mlir::func::FuncOp>("main");
   REQUIRE(function);
   return function;
+}
+
+std::shared_ptr<mlir::MLIRContext> makeContext() {
+  auto context = std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  return context;
 }
 
 GradientProgram::GradientProgram(const std::string &text) : context(makeContext()) {

@@ -15,6 +15,9 @@ namespace apc {
 /// How an argument is drawn, on the argument.
 inline constexpr llvm::StringLiteral inputAttribute = "test.input";
 
+/// A context with the dialects of programs.
+std::shared_ptr<mlir::MLIRContext> makeContext();
+
 /// `main` of a few ops with its inputs.
 struct GradientProgram {
   explicit GradientProgram(const OpCase &test);

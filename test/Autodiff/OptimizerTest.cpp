@@ -9,24 +9,10 @@ using namespace apc;
 
 namespace {
 
-/// The loss is the sum of x * W, so that x is the gradient of W.
-const char *const productText = R"(
-func.func @main(%x: tensor<2xf64> {apc.name = "x"}) -> (tensor<2xf64> {apc.name = "y"}) {
-  %w = apc.parameter "W" "initializer" : tensor<2xf64>
-  %y = "apc.mul"(%x, %w) : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64> loc("y")
-  return %y : tensor<2xf64>
-})";
-
-Tensor vectorOf(std::vector<double> values, mlir::Type element) {
-  Tensor tensor{{static_cast<int64_t>(values.size())}, element, {}, {}};
-  tensor.floats.assign(values.begin(), values.end());
-  return tensor;
-}
-
 /// The values of W [2] after each step, W from `begin` on. States begin at zero and are carried from step to step.
 std::vector<std::vector<double>> steps(const TrainingOptions &options, double rate, std::vector<double> begin,
                                        const std::vector<std::vector<double>> &gradients) {
-  BuiltStep step(productText, options);
+  BuiltStep step(productText("2xf64"), options);
   mlir::Builder builder(step.main().getContext());
   std::map<std::string, Tensor> held = {{"W", vectorOf(std::move(begin), builder.getF64Type())}};
   std::vector<std::vector<double>> found;

@@ -54,22 +54,10 @@ std::vector<std::string> typesOf(const BuiltStep &step) {
 
 using Lines = std::vector<std::string>;
 
-Tensor vectorOf(std::vector<double> values, mlir::Type element) {
-  return {{static_cast<int64_t>(values.size())}, element, {}, {values.begin(), values.end()}};
-}
-
-/// The loss is the sum of x * W, so that x is the gradient of W.
-const char *const productText = R"(
-func.func @main(%x: tensor<2xf32> {apc.name = "x"}) -> (tensor<2xf32> {apc.name = "y"}) {
-  %w = apc.parameter "W" "initializer" : tensor<2xf32>
-  %y = "apc.mul"(%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc("y")
-  return %y : tensor<2xf32>
-})";
-
 /// Steps of `productText` that carry parameters and states on.
 class ProductRun {
 public:
-  ProductRun(const TrainingOptions &options, std::vector<double> begin) : step(productText, options) {
+  ProductRun(const TrainingOptions &options, std::vector<double> begin) : step(productText("2xf32"), options) {
     mlir::Builder builder(step.main().getContext());
     held["W.master"] = vectorOf(begin, builder.getF32Type());
     held["W"] = vectorOf(begin, mlir::getElementTypeOrSelf(parameter("W").getOutput()));

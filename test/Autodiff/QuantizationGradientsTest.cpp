@@ -38,12 +38,6 @@ std::string pairText(const std::string &x, const std::string &scale, const std::
          ") -> " + data + "\nreturn %y : " + data + "\n}";
 }
 
-void checkClose(const std::vector<double> &found, const std::vector<double> &expected) {
-  REQUIRE(found.size() == expected.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    CHECK(found[i] == Approx(expected[i]).margin(1e-12));
-}
-
 } // namespace
 
 TEST_CASE("A gradient that arrives behind a pair of quantisations goes through where the code does not saturate") {

@@ -29,12 +29,13 @@ std::vector<std::string> factorsOf(const OpCase &test, llvm::StringRef made) {
   return names;
 }
 
-using Names = std::vector<std::string>;
+using FactorNames = std::vector<std::string>;
 
 } // namespace
 
 TEST_CASE("The gradient of a table is cut like the table: by rows, too") {
-  CHECK(factorsOf({"apc.gather", {"7x3xf64", "2x4xi64 below 7"}}, "apc.gather_grad") == Names{"d0", "d1", "v", "d2"});
+  CHECK(factorsOf({"apc.gather", {"7x3xf64", "2x4xi64 below 7"}}, "apc.gather_grad") ==
+        FactorNames{"d0", "d1", "v", "d2"});
 }
 
 TEST_CASE("An op behind the gradient of a table knows its rows, too") {
@@ -52,11 +53,11 @@ TEST_CASE("An op behind the gradient of a table knows its rows, too") {
 
 // The last factor is of the constant that names shape or axes.
 TEST_CASE("Dims that come back into being are those of the operand") {
-  CHECK(factorsOf({"apc.reduce_sum", {"2x3x4xf64", "[1] : 1xi64"}}, "apc.expand") == Names{"d0", "d1", "d2", ""});
-  CHECK(factorsOf({"apc.expand", {"3x1xf64", "[3, 4] : 2xi64"}}, "apc.reduce_sum") == Names{"d0", "d1", ""});
+  CHECK(factorsOf({"apc.reduce_sum", {"2x3x4xf64", "[1] : 1xi64"}}, "apc.expand") == FactorNames{"d0", "d1", "d2", ""});
+  CHECK(factorsOf({"apc.expand", {"3x1xf64", "[3, 4] : 2xi64"}}, "apc.reduce_sum") == FactorNames{"d0", "d1", ""});
 }
 
 TEST_CASE("A cast of a gradient reads nothing but the gradient") {
-  CHECK(factorsOf({"apc.cast", {"2x3xf64"}, "to = 1 : i64"}, "apc.cast") == Names{"b0", "b1"});
-  CHECK(factorsOf({"apc.max", {"2x3xf64", "[1.0] : 1xf64"}}, "apc.div") == Names{"b0", "b1"});
+  CHECK(factorsOf({"apc.cast", {"2x3xf64"}, "to = 1 : i64"}, "apc.cast") == FactorNames{"b0", "b1"});
+  CHECK(factorsOf({"apc.max", {"2x3xf64", "[1.0] : 1xf64"}}, "apc.div") == FactorNames{"b0", "b1"});
 }

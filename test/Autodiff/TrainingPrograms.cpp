@@ -2,6 +2,7 @@
 #include "TrainingPrograms.h"
 
 #include "../ValueOf.h"
+#include "GradientPrograms.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Kernels/Evaluate.h"
@@ -16,12 +17,6 @@
 namespace apc {
 
 namespace {
-
-std::shared_ptr<mlir::MLIRContext> makeContext() {
-  auto context = std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  context->loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  return context;
-}
 
 llvm::Expected<TrainingStep> build(const std::string &text, const TrainingOptions &options,
                                    mlir::MLIRContext &context) {
@@ -55,6 +50,17 @@ std::string headText(const std::string &table, const std::string &head, const st
          tableType + ", tensor<2xi64>) -> tensor<2x4xf32> loc(\"embed\")\n" +
          "%y = \"apc.matmul\"(%e, %h) : (tensor<2x4xf32>, " + headType + ") -> " + resultType + " loc(\"y\")\n" +
          "return %y : " + resultType + "\n}";
+}
+
+std::string productText(const std::string &type) {
+  std::string tensor = "tensor<" + type + ">";
+  return "func.func @main(%x: " + tensor + " {apc.name = \"x\"}) -> (" + tensor + " {apc.name = \"y\"}) {\n" +
+         "%w = apc.parameter \"W\" \"initializer\" : " + tensor + "\n" + "%y = \"apc.mul\"(%x, %w) : (" + tensor +
+         ", " + tensor + ") -> " + tensor + " loc(\"y\")\n" + "return %y : " + tensor + "\n}";
+}
+
+Tensor vectorOf(std::vector<double> values, mlir::Type element) {
+  return {{static_cast<int64_t>(values.size())}, element, {}, {values.begin(), values.end()}};
 }
 
 BuiltStep::BuiltStep(const std::string &text, const TrainingOptions &options)

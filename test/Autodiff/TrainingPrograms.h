@@ -15,6 +15,10 @@ namespace apc {
 extern const char *const linearText;
 /// y = gather(table, ids) . head for two ids, with parameters of these types, as "5x4".
 std::string headText(const std::string &table, const std::string &head, const std::string &result);
+/// y = x * W of this type, as "2xf32"; where the loss is the sum of y, x is the gradient of W.
+std::string productText(const std::string &type);
+/// A tensor of one dim.
+Tensor vectorOf(std::vector<double> values, mlir::Type element);
 
 /// The step of a module's text, with what tests ask of it.
 class BuiltStep {

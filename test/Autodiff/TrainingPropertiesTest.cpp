@@ -11,17 +11,9 @@ using namespace apc;
 
 namespace {
 
-/// The loss is the sum of x * W: x is the gradient of W, and c x that of c times the loss.
-const char *const productText = R"(
-func.func @main(%x: tensor<3xf64> {apc.name = "x"}) -> (tensor<3xf64> {apc.name = "y"}) {
-  %w = apc.parameter "W" "initializer" : tensor<3xf64>
-  %y = "apc.mul"(%x, %w) : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64> loc("y")
-  return %y : tensor<3xf64>
-})";
-
-/// W after two steps from 0 under a loss that is `factor` times as large.
+/// W after two steps from 0 under a loss, the sum of x * W, that is `factor` times as large.
 std::vector<double> afterSteps(const TrainingOptions &options, double factor) {
-  BuiltStep step(productText, options);
+  BuiltStep step(productText("3xf64"), options);
   mlir::Builder builder(step.main().getContext());
   std::map<std::string, Tensor> held;
   const std::vector<std::vector<double>> gradients = {{0.5, -2, 0.25}, {1, 1, -0.125}};

@@ -1,4 +1,5 @@
 // Figures that a flag sets: what is understood, what is left alone, and what every mistake is answered with.
+#include "ErrorOf.h"
 #include "apc/Cluster/Cluster.h"
 
 #include "apc/Support/Error.h"
@@ -16,12 +17,8 @@ Cluster with(const std::vector<std::string> &overrides, const std::string &name 
   return std::move(*cluster);
 }
 
-std::string errorOf(const std::vector<std::string> &overrides) {
-  llvm::Expected<Cluster> cluster = loadCluster("dgx-a100-80gb", overrides);
-  REQUIRE_FALSE(static_cast<bool>(cluster));
-  auto [fault, message] = takeMessage(cluster.takeError());
-  CHECK(fault == Fault::Input);
-  return message;
+std::string overrideError(const std::vector<std::string> &overrides) {
+  return errorOf(loadCluster("dgx-a100-80gb", overrides));
 }
 
 const Figure &figureOf(const Cluster &cluster, const std::string &name) {
@@ -103,7 +100,7 @@ TEST_CASE("a level that a cluster file does not describe so fully, and a host th
 
 TEST_CASE("two levels of one name are refused, in a file and by a new name") {
   const std::string message = "two levels are called 'node'; pins and --cluster-set could not tell them apart";
-  CHECK(errorOf({"level.device.name=node"}) == "--cluster-set level.device.name=node: " + message);
+  CHECK(overrideError({"level.device.name=node"}) == "--cluster-set level.device.name=node: " + message);
   const std::string text = R"({"name": "pair", "device": {"name": "chip", "peak_flops_per_second": {"f32": 1e12},
     "peak_vector_flops_per_second": {"f32": 5e11}, "memory_bytes": 16e9, "memory_bytes_per_second": 4e11,
     "launch_seconds": 2e-6},
@@ -132,12 +129,12 @@ TEST_CASE("two levels whose names are one word of pins are refused") {
 
 TEST_CASE("rates that are implausibly small are refused: they are in bytes per second") {
   CHECK(
-      errorOf({"level.node.bytes_per_second=25"}) ==
+      overrideError({"level.node.bytes_per_second=25"}) ==
       "--cluster-set level.node.bytes_per_second=25: 25 bytes per second are implausibly few; write for instance 25e9 "
       "or 25GB/s");
   for (std::string value : {"25B/s", " 25", "200bps", "25 ", "25KB/s"}) {
     INFO(value);
-    CHECK(llvm::StringRef(errorOf({"level.node.bytes_per_second=" + value})).contains("are implausibly few"));
+    CHECK(llvm::StringRef(overrideError({"level.node.bytes_per_second=" + value})).contains("are implausibly few"));
   }
   CHECK(with({"level.node.bytes_per_second=25e9"}).pool.levels[0].bytesPerSecond == 25e9);
 }
@@ -148,39 +145,42 @@ TEST_CASE("unknown keys list those that are accepted") {
   for (std::string key : {"memory_bytes", "chip.memory_bytes", "device", "device.", "device.memory_bytes.",
                           "level.node", "level.rack.size", "level..size", "level.node.", ".", "name"}) {
     INFO(key);
-    CHECK(errorOf({key + "=1"}) == "--cluster-set " + key + accepted);
+    CHECK(overrideError({key + "=1"}) == "--cluster-set " + key + accepted);
   }
-  CHECK(errorOf({"host.memory=1"}) ==
+  CHECK(overrideError({"host.memory=1"}) ==
         "--cluster-set host.memory=1: unknown key (memory_bytes, device_bytes_per_second, storage_bytes, "
         "storage_bytes_per_second are known)");
-  CHECK(llvm::StringRef(errorOf({"level.node.latency_second=1"})).contains("did you mean 'latency_seconds'?"));
-  CHECK(llvm::StringRef(errorOf({"device.peak_flops_per_second.fp16=1"})).contains("did you mean 'f16'?"));
-  CHECK(llvm::StringRef(errorOf({"device.x.y=1"})).starts_with("--cluster-set device.x.y=1: unknown key (name, "));
-  CHECK(errorOf({"device.memory_bytes.f16=1"}) ==
+  CHECK(llvm::StringRef(overrideError({"level.node.latency_second=1"})).contains("did you mean 'latency_seconds'?"));
+  CHECK(llvm::StringRef(overrideError({"device.peak_flops_per_second.fp16=1"})).contains("did you mean 'f16'?"));
+  CHECK(
+      llvm::StringRef(overrideError({"device.x.y=1"})).starts_with("--cluster-set device.x.y=1: unknown key (name, "));
+  CHECK(overrideError({"device.memory_bytes.f16=1"}) ==
         "--cluster-set device.memory_bytes.f16=1: 'memory_bytes' has no parts such as 'f16'");
 }
 
 TEST_CASE("values that cannot be are refused with the unit") {
   for (std::string setting : {"", "=", "device.memory_bytes", "device.memory_bytes=", "=4"})
-    CHECK(errorOf({setting}) ==
+    CHECK(overrideError({setting}) ==
           "--cluster-set " + setting + ": accepted is KEY=VALUE, for instance device.memory_bytes=40GiB");
-  CHECK(errorOf({"device.memory_bytes=lots"}) == "--cluster-set device.memory_bytes: 'lots' is not a number of bytes; "
-                                                 "write for instance 1024, 512MiB, 76GiB or 80GB");
-  CHECK(errorOf({"device.memory_bytes=-1"}) ==
+  CHECK(overrideError({"device.memory_bytes=lots"}) ==
+        "--cluster-set device.memory_bytes: 'lots' is not a number of bytes; "
+        "write for instance 1024, 512MiB, 76GiB or 80GB");
+  CHECK(overrideError({"device.memory_bytes=-1"}) ==
         "--cluster-set device.memory_bytes=-1: a whole number above 0 and at most 1.15292e+18 is expected, in bytes, "
         "not -1.0");
   for (std::string value : {"nan", "inf", "1e999", "fast", "true", "[1]", "[", "5us"}) {
     INFO(value);
-    CHECK(llvm::StringRef(errorOf({"level.node.latency_seconds=" + value}))
+    CHECK(llvm::StringRef(overrideError({"level.node.latency_seconds=" + value}))
               .starts_with("--cluster-set level.node.latency_seconds=" + value +
                            ": a number above 0 and at most 1 is expected, in seconds, not "));
   }
-  CHECK(llvm::StringRef(errorOf({"level.node.shared=yes"})).ends_with("true or false is expected, not \"yes\""));
-  CHECK(llvm::StringRef(errorOf({"level.node.topology=star"}))
+  CHECK(llvm::StringRef(overrideError({"level.node.shared=yes"})).ends_with("true or false is expected, not \"yes\""));
+  CHECK(llvm::StringRef(overrideError({"level.node.topology=star"}))
             .ends_with("switch, mesh or torus is expected, not \"star\""));
-  CHECK(llvm::StringRef(errorOf({"level.device.size=1048576"})).contains("the sizes multiply to"));
-  CHECK(llvm::StringRef(errorOf({"device.memory_efficiency=" + std::string(50000, '[') + std::string(50000, ']')}))
-            .contains("a list of pairs [bytes, fraction] is expected"));
+  CHECK(llvm::StringRef(overrideError({"level.device.size=1048576"})).contains("the sizes multiply to"));
+  CHECK(
+      llvm::StringRef(overrideError({"device.memory_efficiency=" + std::string(50000, '[') + std::string(50000, ']')}))
+          .contains("a list of pairs [bytes, fraction] is expected"));
 }
 
 TEST_CASE("a fault of the file is told before one of the flag") {

@@ -1,17 +1,10 @@
 // Runtimes as documents: presets with their sources, and what is refused.
+#include "ErrorOf.h"
 #include "apc/Cluster/Cluster.h"
-
-#include "apc/Support/Error.h"
 
 #include <catch2/catch.hpp>
 
 using namespace apc;
-
-namespace {
-
-std::string errorOf(llvm::Expected<Runtime> runtime) { return runtime ? "" : takeMessage(runtime.takeError()).second; }
-
-} // namespace
 
 TEST_CASE("a runtime without figures runs each op as a kernel") {
   Runtime runtime = llvm::cantFail(parseRuntime(R"({"name": "plain"})", "plain.json"));

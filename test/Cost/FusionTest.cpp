@@ -1,4 +1,6 @@
 // Buckets by hand: their sizes, seconds, counts and memory, and the order of ops that wait for them.
+#include "ByHand.h"
+
 #include "apc/Cost/GraphCost.h"
 
 #include <catch2/catch.hpp>
@@ -9,10 +11,8 @@ using namespace apc;
 
 namespace {
 
-constexpr int64_t mebi = 1 << 20;
-
 /// 8 devices at 50 GB/s whose messages take 1 us in every protocol; a collective starts in 5 us.
-Pool makePool() {
+Pool poolOfEight() {
   Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 8)).pool;
   Level device{.name = "device", .size = 8, .bytesPerSecond = 5e10, .latencySeconds = 1e-6, .bulkLatencySeconds = 1e-6};
   pool.levels = {device};
@@ -33,7 +33,7 @@ struct Step {
   OpGraph graph;
   std::vector<Strategy> strategies;
   Fusion fusion;
-  CostModel model{makePool(), makeMesh()};
+  CostModel model{poolOfEight(), makeMesh()};
 
   /// An op that reads vectors of `size` floats. With `rows`, its operands are [rows, size] and its result is their sum
   /// over rows, which the 8 devices share.
@@ -97,7 +97,7 @@ double gatherSeconds(double mebis) { return 12e-6 + 7.0 / 8 * mebis * mebi / 5e1
 } // namespace
 
 TEST_CASE("A bucket is so large that latency takes 5 % of its time: 19 latency * bandwidth, in whole MiB") {
-  CostModel model(makePool(), makeMesh());
+  CostModel model(poolOfEight(), makeMesh());
   // 19 * 12 us * 50 GB/s * 8/7 = 13.03 MB = 12.4 MiB
   CHECK(efficientBytes(gather(1000), model) == 13 * mebi);
   // Two passes of 7 us, and 5 us: 19 * 19 us * 50 GB/s * 4/7 = 10.3 MB = 9.8 MiB

@@ -1,4 +1,6 @@
 // A whole program by hand: shared moves are counted once, and memory is taken at the op where most of it lives.
+#include "ByHand.h"
+
 #include "apc/Cost/GraphCost.h"
 
 #include <catch2/catch.hpp>
@@ -8,7 +10,6 @@ using namespace apc;
 namespace {
 
 constexpr int64_t size = 1 << 20; ///< elements of every value, 4 bytes each
-constexpr int64_t mebi = 1 << 20;
 
 /// Two ranks of 4 MiB values; ops over one factor.
 struct Builder {

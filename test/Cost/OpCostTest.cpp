@@ -1,21 +1,11 @@
 // The roofline by hand: formats, shapes, bytes, efficiency.
-#include "apc/Cost/OpCost.h"
+#include "ByHand.h"
 
 #include <catch2/catch.hpp>
 
 using namespace apc;
 
 namespace {
-
-/// 100 TFLOP/s bf16, 10 TFLOP/s vectors, 1 TB/s, 5 us to launch.
-Device makeDevice() {
-  Device device;
-  device.peakFlopsPerSecond = {{NumberFormat::BF16, 1e14}};
-  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e13}};
-  device.memoryBytesPerSecond = 1e12;
-  device.launchSeconds = 5e-6;
-  return device;
-}
 
 /// `b m k, b k n -> b m n`, 16 bits; without b when it is 0.
 FactorRule matMul(int64_t b, int64_t m, int64_t n, int64_t k) {

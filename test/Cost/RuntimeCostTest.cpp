@@ -1,4 +1,6 @@
 // Runtimes by hand: attention in parts, kernels of several ops, dims in any order.
+#include "ByHand.h"
+
 #include "apc/Cost/ApplyRuntime.h"
 #include "apc/Cost/GraphCost.h"
 
@@ -8,15 +10,7 @@ using namespace apc;
 
 namespace {
 
-/// 100 TFLOP/s, 1 TB/s, 5 us to launch; no curves.
-Device makeDevice() {
-  Device device;
-  device.peakFlopsPerSecond = {{NumberFormat::BF16, 1e14}};
-  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e12}};
-  device.memoryBytesPerSecond = 1e12;
-  device.launchSeconds = 5e-6;
-  return device;
-}
+constexpr double vectorFlops = 1e12;
 
 /// 8 heads of 64 and 1,024 positions: 8,388,608 scores of 256 FLOPs; of a gradient 2.5 / 3 of them.
 FactorRule attention(bool isGradient, bool isCausal = false, int64_t headSize = 64) {
@@ -38,11 +32,9 @@ FactorRule attention(bool isGradient, bool isCausal = false, int64_t headSize = 
 }
 
 double secondsOf(const FactorRule &rule, const Runtime &runtime) {
-  Device device = makeDevice();
+  Device device = makeDevice(vectorFlops);
   return opCost(rule, {8, 1024, 1024, 64, 64}, NumberFormat::BF16, device, DeviceRates(device), runtime).computeSeconds;
 }
-
-constexpr int64_t mebi = 1 << 20;
 
 /// Ops of one factor with 2^20 elements.
 struct Chain {
@@ -109,7 +101,7 @@ TEST_CASE("products of an attention in parts run on vector units where heads do 
   Runtime runtime;
   runtime.fusesAttention = false;
   auto secondsOfHeads = [&](int64_t size) {
-    Device device = makeDevice();
+    Device device = makeDevice(vectorFlops);
     FactorRule rule = attention(/*isGradient=*/false, /*isCausal=*/false, size);
     return opCost(rule, {8, 1024, 1024, size, size}, NumberFormat::BF16, device, DeviceRates(device), runtime)
         .computeSeconds;
@@ -221,7 +213,7 @@ TEST_CASE("kernels of an attention have a share of the device's speed") {
 }
 
 TEST_CASE("a host that waits for kernels adds its time to each of them") {
-  Device device = makeDevice();
+  Device device = makeDevice(vectorFlops);
   Runtime ahead;
   ahead.dispatchSeconds = 8e-5;
   Runtime waiting = ahead;

@@ -1,4 +1,6 @@
 // Memory of runtimes by hand: scores of attentions in parts, losses, sums of gradients, normalisations, fragments.
+#include "ByHand.h"
+
 #include "apc/Cost/ApplyRuntime.h"
 #include "apc/Cost/GraphCost.h"
 
@@ -8,10 +10,8 @@ using namespace apc;
 
 namespace {
 
-constexpr int64_t mebi = 1 << 20;
-
 /// Ops on one device.
-struct Step {
+struct DeviceOps {
   OpGraph graph;
   Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster("cpu-local")), 1)).pool;
 
@@ -86,8 +86,8 @@ FactorRule headRule(int operands, bool hasResult, bool isAttention) {
 }
 
 /// q, k, v; an attention, as often as `times`; a gradient behind each but for the last, which has one in front, too.
-Step attentionStep(int times) {
-  Step step;
+DeviceOps attentionStep(int times) {
+  DeviceOps step;
   std::vector<ValueId> qkv;
   for (int source = 0; source < 3; ++source)
     qkv.push_back(step.add(headRule(0, true, false), {}, heads));
@@ -145,7 +145,7 @@ TEST_CASE("an attention of several sequences keeps bytes of its own") {
       return builder.take();
     };
     const TensorShape shape{{sequences, 8, 1024, 64}, 16};
-    Step step;
+    DeviceOps step;
     std::vector<ValueId> read;
     for (int source = 0; source < 3; ++source)
       read.push_back(step.add(rule(0, true), {}, shape));
@@ -170,7 +170,7 @@ TEST_CASE("an attention that is computed again keeps its scores from then on, wh
 }
 
 TEST_CASE("a loss holds bytes for each score beside the program, and one that is fused makes no copies") {
-  Step step;
+  DeviceOps step;
   ValueId scores = step.add(rows({16}), {}, narrow);
   ValueId copy = step.add(rows({16, 32}), {scores}, wide);
   FactorRuleBuilder builder;
@@ -207,7 +207,7 @@ TEST_CASE("a loss holds bytes for each score beside the program, and one that is
 }
 
 TEST_CASE("gradients add up in the bytes of their runtime") {
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({16}), {}, narrow);
   ValueId sum = step.add(rows({16, 32}), {x}, wide);
   step.graph.values[sum.index()].role = ValueRole::Gradient;
@@ -225,7 +225,7 @@ TEST_CASE("gradients add up in the bytes of their runtime") {
 }
 
 TEST_CASE("gradients are there before they are made where the runtime keeps them from step to step") {
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({32}), {}, wide);
   ValueId y = step.add(rows({32, 32}), {x}, wide);
   ValueId gradient = step.add(rows({32, 16}), {y}, narrow);
@@ -239,7 +239,7 @@ TEST_CASE("gradients are there before they are made where the runtime keeps them
 }
 
 TEST_CASE("activations fill a share of what is taken for them") {
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({16}), {}, narrow);
   step.add(rows({16, 0}), {x}, narrow);
   CHECK(step.memory(Runtime())[MemoryCategory::Activations] == 2 * mebi);
@@ -252,7 +252,7 @@ TEST_CASE("activations fill a share of what is taken for them") {
 }
 
 TEST_CASE("blocks that are cached are more than what is alive") {
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({16}), {}, narrow);
   step.add(rows({16, 0}), {x}, narrow);
   Runtime runtime;
@@ -271,7 +271,7 @@ TEST_CASE("a normalisation op by op keeps its rows beside what it makes") {
   builder.setFlopsPerPoint(1);
   FactorRuleBuilder weight;
   weight.addResult({{weight.addFactor("c", 1024)}}, 16);
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({16}), {}, narrow);
   ValueId scale = step.add(weight.take(), {}, {{1024}, 16});
   ValueId y = step.add(builder.take(), {x, scale}, narrow);
@@ -283,7 +283,7 @@ TEST_CASE("a normalisation op by op keeps its rows beside what it makes") {
 }
 
 TEST_CASE("an engine of pipelines keeps what a stage has sent, and buffers for what it receives") {
-  Step step;
+  DeviceOps step;
   ValueId x = step.add(rows({16}), {}, narrow); // arrives
   ValueId y = step.add(rows({16, 16}), {x}, narrow);
   step.add(rows({16, 0}), {y}, narrow);          // leaves

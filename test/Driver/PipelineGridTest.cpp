@@ -123,16 +123,16 @@ std::vector<StagePlan> planStages(const GridCase &own, const PlanRequest &wanted
 }
 
 /// The fate of a case.
-enum class Outcome { Run, RefusedByCounts, TwoCopies };
+enum class CaseOutcome { Run, RefusedByCounts, TwoCopies };
 
 /// Proves and runs a case that its schedule takes.
-Outcome checkCase(const GridCase &own, ImportedSteps &steps) {
+CaseOutcome checkCase(const GridCase &own, ImportedSteps &steps) {
   INFO(own.str());
   if (!own.schedule->accepts({own.workers, own.microBatches, own.chunks}))
-    return Outcome::RefusedByCounts;
+    return CaseOutcome::RefusedByCounts;
   ActionLists lists = valueOf(generateActions(*own.schedule, {own.workers, own.microBatches, own.chunks}));
   if (own.schedule->placement == Placement::Mirrored)
-    return Outcome::TwoCopies;
+    return CaseOutcome::TwoCopies;
   const ImportedSteps::Step &step = steps.of(own);
   const ImportedStep &imported = step.imported;
   CutModule cut = cutModule(imported, evenCuts(imported.graph, own.workers * own.chunks));
@@ -145,7 +145,7 @@ Outcome checkCase(const GridCase &own, ImportedSteps &steps) {
   if (!proof)
     FAIL_CHECK(takeMessage(proof.takeError()).second);
   checkRun(imported, staged.program);
-  return Outcome::Run;
+  return CaseOutcome::Run;
 }
 
 /// Numbers of cases, and a line about each schedule that refused some.
@@ -163,12 +163,12 @@ GridCounts checkGrid(const char *model, size_t first, size_t stride) {
   std::vector<GridCase> cases = casesOf(model);
   for (size_t index = first; index < cases.size(); index += stride) {
     const GridCase &own = cases[index];
-    Outcome outcome = checkCase(own, steps);
-    counts.run += outcome == Outcome::Run;
-    counts.twoCopies += outcome == Outcome::TwoCopies;
-    if (outcome == Outcome::Run)
+    CaseOutcome outcome = checkCase(own, steps);
+    counts.run += outcome == CaseOutcome::Run;
+    counts.twoCopies += outcome == CaseOutcome::TwoCopies;
+    if (outcome == CaseOutcome::Run)
       counts.schedules.insert(own.schedule->name.str());
-    if (outcome == Outcome::RefusedByCounts)
+    if (outcome == CaseOutcome::RefusedByCounts)
       ++refused[own.schedule];
   }
   for (auto [schedule, count] : refused) {
@@ -205,7 +205,7 @@ TEST_CASE("Stages of the tiny models compute the step, whatever schedule, worker
 TEST_CASE("A stage whose gathers wait for a parameter of another stage needs the memory that its plan says") {
   ImportedSteps steps;
   const PipelineSchedule *schedule = valueOf(findPipelineSchedule("1f1b"));
-  CHECK(checkCase({"gpt", 2, 4, 1, 3, schedule, 1, 1}, steps) == Outcome::Run);
+  CHECK(checkCase({"gpt", 2, 4, 1, 3, schedule, 1, 1}, steps) == CaseOutcome::Run);
 }
 
 TEST_CASE("The whole grid of gpt", "[.][long]") { checkWholeGrid("gpt"); }
@@ -217,5 +217,5 @@ TEST_CASE("The whole grid of moe", "[.][long]") { checkWholeGrid("moe"); }
 TEST_CASE("Ranks add up copies of micro-batches in one order, whichever of them comes first") {
   GridCase own{"unet", 2, 2, 1, 0, valueOf(findPipelineSchedule("bfs", 2)), 2, 4, 2};
   ImportedSteps steps;
-  CHECK(checkCase(own, steps) == Outcome::Run);
+  CHECK(checkCase(own, steps) == CaseOutcome::Run);
 }

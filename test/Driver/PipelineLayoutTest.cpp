@@ -25,14 +25,6 @@ Plan evaluated(const PlanRequest &request, llvm::StringRef layout) {
   return valueOf(evaluateModel(request, valueOf(parseParallelDegrees(layout, "--layout")), controlOf()));
 }
 
-std::string refusal(const PlanRequest &request, llvm::StringRef layout) {
-  llvm::Expected<Plan> plan = evaluateModel(request, valueOf(parseParallelDegrees(layout, "--layout")), controlOf());
-  REQUIRE(!plan);
-  auto [fault, message] = takeMessage(plan.takeError());
-  CHECK(fault == Fault::Input);
-  return message;
-}
-
 /// The seconds of all transfers at a time of the step from one stage.
 double transferSeconds(const Plan &plan, llvm::StringRef time, int64_t from) {
   double seconds = 0;

@@ -35,6 +35,14 @@ Plan planOf(const Sample &sample) {
   return {};
 }
 
+std::string refusal(const PlanRequest &request, llvm::StringRef layout) {
+  llvm::Expected<Plan> plan = evaluateModel(request, valueOf(parseParallelDegrees(layout, "--layout")), controlOf());
+  REQUIRE(!plan);
+  auto [fault, message] = takeMessage(plan.takeError());
+  CHECK(fault == Fault::Input);
+  return message;
+}
+
 const StagePlan &stageOf(const Plan &plan) {
   REQUIRE(plan.stages.size() == 1);
   return plan.stages.front();

@@ -22,6 +22,9 @@ inline constexpr const char *tinyModels[] = {"gpt",  "llama", "bert", "t5",    "
 /// Fails the test when there is no plan.
 Plan planOf(const Sample &sample);
 
+/// The message of a layout that is refused.
+std::string refusal(const PlanRequest &request, llvm::StringRef layout);
+
 /// The one stage of a plan without pipeline; fails the test when there are several.
 const StagePlan &stageOf(const Plan &plan);
 

@@ -101,7 +101,7 @@ void checkStages(const ImportedStep &imported, llvm::ArrayRef<size_t> cuts) {
     }
 }
 
-void checkModel(const TinyStep &step) {
+void checkModules(const TinyStep &step) {
   INFO(step.model);
   ImportedStep imported = importedStep(requestOfStep(step));
   std::vector<CutPosition> cuts = layerCuts(imported.graph);
@@ -117,15 +117,15 @@ void checkModel(const TinyStep &step) {
 
 TEST_CASE("The module of a stage has the graph of the stage") {
   for (const char *model : tinyModels) {
-    checkModel({.model = model});
-    checkModel({.model = model, .optimizer = OptimizerChoice::Sgd, .microBatch = 4, .clipNorm = {}});
-    checkModel({.model = model, .recompute = RecomputeChoice::Full});
-    checkModel({.model = model, .mode = StepMode::Infer});
+    checkModules({.model = model});
+    checkModules({.model = model, .optimizer = OptimizerChoice::Sgd, .microBatch = 4, .clipNorm = {}});
+    checkModules({.model = model, .recompute = RecomputeChoice::Full});
+    checkModules({.model = model, .mode = StepMode::Infer});
   }
 }
 
 TEST_CASE("The module of a stage of a step in lower precision has the graph of the stage") {
   for (PrecisionChoice precision : {PrecisionChoice::Bf16, PrecisionChoice::Fp16})
     for (const char *model : {"gpt", "t5"})
-      checkModel({.model = model, .recompute = RecomputeChoice::Norms, .precision = precision});
+      checkModules({.model = model, .recompute = RecomputeChoice::Norms, .precision = precision});
 }

@@ -71,14 +71,6 @@ PlanRequest trainingOf(const Sample &sample) {
   return request;
 }
 
-std::string refusal(const PlanRequest &request, llvm::StringRef layout) {
-  llvm::Expected<Plan> plan = evaluateModel(request, valueOf(parseParallelDegrees(layout, "--layout")), controlOf());
-  REQUIRE(!plan);
-  auto [fault, message] = takeMessage(plan.takeError());
-  CHECK(fault == Fault::Input);
-  return message;
-}
-
 } // namespace
 
 TEST_CASE("ZeRO cuts states from stage 1 on, sums of gradients from 2 on, parameters with 3") {

@@ -18,12 +18,12 @@ using namespace apc;
 
 namespace {
 
-constexpr int64_t hidden = 256, layerParameters = 12 * hidden * hidden + 4 * hidden;
+constexpr int64_t hiddenSize = 256, layerParameters = 12 * hiddenSize * hiddenSize + 4 * hiddenSize;
 
 OpGraph stepOf(int64_t batch, bool widens, int64_t microBatches) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(gptText({batch, 1, hidden, 4, 1, 0, "f32"}), &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(gptText({batch, 1, hiddenSize, 4, 1, 0, "f32"}), &context);
   REQUIRE(module);
   TrainingOptions options;
   options.loss = "sum:y";
@@ -54,7 +54,7 @@ TEST_CASE("With gradients in 32 bits states take 18 bytes for each parameter, an
   for (int64_t microBatches : {1, 2}) {
     INFO(microBatches);
     // Where the memory of one micro-batch is largest, gradients of one product and the norm before it are to come.
-    double missing = microBatches > 1 ? 0 : 4.0 * (hidden * hidden + 2 * hidden) / double(layerParameters);
+    double missing = microBatches > 1 ? 0 : 4.0 * (hiddenSize * hiddenSize + 2 * hiddenSize) / double(layerParameters);
     OpGraph wide = stepOf(8, /*widens=*/true, microBatches);
     CHECK(statesPerParameter(planOn(wide, {1, 1})) == Approx(18 - missing).epsilon(1e-3));
     for (int64_t d : {2, 4, 8})
@@ -91,7 +91,7 @@ TEST_CASE("ZeRO 3 sends (2 + 2 + 4) P (N - 1) / N bytes with gradients in 32 bit
     for (const PlanCollectives &row : plan.stages.front().collectives)
       received[row.collective] += row.receivedBytes;
     const double each = double(layerParameters) * double(n - 1) / double(n);
-    CHECK(double(received["AllGather"]) / each == Approx(2 + 2 * (1 - 3.0 * hidden / double(layerParameters))));
+    CHECK(double(received["AllGather"]) / each == Approx(2 + 2 * (1 - 3.0 * hiddenSize / double(layerParameters))));
     CHECK(double(received["ReduceScatter"]) / each == Approx(4));
     CHECK(double(received["AllGather"] + received["ReduceScatter"]) / each == Approx(2 + 2 + 4).epsilon(1e-3));
   }

@@ -19,7 +19,7 @@ using SecondsOf = std::map<std::string, double>; ///< by point
 using BytesOf = std::map<std::string, int64_t>;  ///< by point; 0 for all others
 using RefusalsOf = std::map<std::string, std::string>;
 
-PlanRequest stepOf(int64_t globalBatch) {
+PlanRequest stepOfBatch(int64_t globalBatch) {
   PlanRequest request;
   request.mode = StepMode::Train;
   request.recompute = RecomputeChoice::None;
@@ -43,7 +43,7 @@ std::string pointOf(const PlanRequest &own) {
 }
 
 /// The points that are planned in their order, and the seconds of the best.
-struct Run {
+struct TrialRun {
   Texts points;
   std::optional<double> seconds;
   std::string refusal = ""; ///< of all points
@@ -51,15 +51,15 @@ struct Run {
 
 /// With points that take as long as \p known says; others do not fit. So many workers as \p refused are too many, and
 /// points are refused as \p refusals says.
-Run tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
-           const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60,
-           const BytesOf &bytes = {}, const RefusalsOf &refusals = {},
-           RecomputeChoice recompute = RecomputeChoice::None) {
-  PlanRequest request = stepOf(64);
+TrialRun tryAll(llvm::ArrayRef<int64_t> workers, const SecondsOf &known, int64_t refused = 0,
+                const std::optional<ParallelDegrees> &layout = std::nullopt, bool hasPlan = false, double seconds = 60,
+                const BytesOf &bytes = {}, const RefusalsOf &refusals = {},
+                RecomputeChoice recompute = RecomputeChoice::None) {
+  PlanRequest request = stepOfBatch(64);
   request.recompute = recompute;
   request.timeLimitSeconds = seconds;
   const Pool pool = poolOf({32}); // one node, which shares every micro-batch alike
-  Run run;
+  TrialRun run;
   auto never = [](const PlanRequest &) -> llvm::Expected<Plan> { return internalError("not asked for"); };
   auto bound = [](const PlanRequest &) -> llvm::Expected<PipelineBound> { return internalError("not asked for"); };
   auto first = [&](const PlanRequest &own, std::optional<double>) -> llvm::Expected<Plan> {
@@ -106,20 +106,20 @@ TEST_CASE("Every number of workers begins with some 8 micro-batches each before 
                              {"4x16", 8},  {"4x8", 8.5}, {"4x64", 9},  // the best of them: fewer, then more
                              {"2x8", 7},   {"2x4", 11},  {"2x32", 20},
                              {"8x32", 1}}; // the third is not gone on with, whatever it would give
-  Run run = tryAll({2, 4, 8}, seconds);
+  TrialRun run = tryAll({2, 4, 8}, seconds);
   CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x4", "4x64", "2x8", "2x4", "2x2", "2x32", "2x64"});
   CHECK(run.seconds == 7.0);
 }
 
 TEST_CASE("Beginnings end when two in a row gave nothing better") {
-  Run run = tryAll({2, 4, 8, 16, 32}, {{"2x16", 5}, {"4x32", 4}, {"8x64", 6}, {"16x64", 7}, {"32x64", 1}});
+  TrialRun run = tryAll({2, 4, 8, 16, 32}, {{"2x16", 5}, {"4x32", 4}, {"8x64", 6}, {"16x64", 7}, {"32x64", 1}});
   CHECK(run.points == Texts{"2x16", "4x32", "8x64", "16x64", "4x16", "4x8", "4x64", "2x8", "2x4", "2x32", "2x64"});
   CHECK(run.seconds == 4.0);
 }
 
 TEST_CASE("Workers begin with more micro-batches until some fit, and those of which none fits, or that are refused, "
           "are not gone on with") {
-  Run run = tryAll({2, 4, 8}, {{"2x32", 5}, {"2x64", 4}}, /*refused=*/8);
+  TrialRun run = tryAll({2, 4, 8}, {{"2x32", 5}, {"2x64", 4}}, /*refused=*/8);
   CHECK(run.points == Texts{"2x16", "2x32", "4x32", "4x64", "8x64", "2x8", "2x4", "2x64"});
   CHECK(run.seconds == 4.0);
 }
@@ -129,7 +129,7 @@ TEST_CASE("Workers of a known layout begin first, in its micro-batches, and then
   ParallelDegrees layout{1, 4};
   layout.pipeline = 8;
   layout.microBatch = 2; // of 64 samples: 32 of them
-  Run run = tryAll({2, 4, 8, 16}, seconds, /*refused=*/0, layout);
+  TrialRun run = tryAll({2, 4, 8, 16}, seconds, /*refused=*/0, layout);
   CHECK(llvm::ArrayRef(run.points).take_front(3).vec() == Texts{"8x32", "4x32", "16x64"});
   CHECK(run.seconds == 5.0);
 }
@@ -138,7 +138,7 @@ TEST_CASE("Fewer micro-batches than a known layout has are tried, too") {
   ParallelDegrees layout{4, 4};
   layout.pipeline = 4;
   layout.microBatch = 4; // of 64 samples: 4 of them in each of 4 replicas
-  Run run = tryAll({4}, {{"4x4", 8}, {"4x2", 6}, {"4x1", 5}, {"4x8", 9}}, /*refused=*/0, layout);
+  TrialRun run = tryAll({4}, {{"4x4", 8}, {"4x2", 6}, {"4x1", 5}, {"4x8", 9}}, /*refused=*/0, layout);
   CHECK(run.points == Texts{"4x4", "4x2", "4x1", "4x8", "4x16"});
   CHECK(run.seconds == 5.0);
 }
@@ -147,13 +147,13 @@ TEST_CASE("Micro-batches between those of a known layout and the usual beginning
   ParallelDegrees layout{1, 8};
   layout.pipeline = 4;
   layout.microBatch = 1; // of 64 samples: 64 of them, where trials begin with 32 otherwise
-  Run run = tryAll({4}, {{"4x64", 8}, {"4x32", 6}, {"4x16", 7}}, /*refused=*/0, layout);
+  TrialRun run = tryAll({4}, {{"4x64", 8}, {"4x32", 6}, {"4x16", 7}}, /*refused=*/0, layout);
   CHECK(run.points == Texts{"4x64", "4x32", "4x16", "4x8"});
   CHECK(run.seconds == 6.0);
 }
 
 TEST_CASE("A number of micro-batches that is worse hides none that is better behind it") {
-  Run run = tryAll({2}, {{"2x16", 8}, {"2x8", 9}, {"2x4", 5}, {"2x2", 6}});
+  TrialRun run = tryAll({2}, {{"2x16", 8}, {"2x8", 9}, {"2x4", 5}, {"2x2", 6}});
   CHECK(run.points == Texts{"2x16", "2x8", "2x4", "2x2", "2x1", "2x32", "2x64"});
   CHECK(run.seconds == 5.0);
 }
@@ -161,7 +161,8 @@ TEST_CASE("A number of micro-batches that is worse hides none that is better beh
 TEST_CASE(
     "Fewer micro-batches that do not fit are tried with the policies behind, and more with that of the beginning") {
   const SecondsOf seconds = {{"2x16", 8}, {"2x8 attention", 7}, {"2x4 full", 6}, {"2x32", 9}, {"2x64", 10}};
-  Run run = tryAll({2}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, {}, RecomputeChoice::Auto);
+  TrialRun run =
+      tryAll({2}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, {}, RecomputeChoice::Auto);
   CHECK(run.seconds == 6.0);
   CHECK(llvm::ArrayRef(run.points).take_front(8).vec() ==
         Texts{"2x16", "2x8", "2x8 norms", "2x8 attention", "2x4 attention", "2x4 mlp", "2x4 branches", "2x4 full"});
@@ -172,7 +173,7 @@ TEST_CASE("Workers whose seconds differ by roundings alone are gone on with by t
   // Neighbours are as fast as each other, the first and the last are not.
   const SecondsOf seconds = {{"8x64", 10}, {"4x32", 10 * (1 + 0.8e-12)}, {"2x16", 10 * (1 + 1.6e-12)}};
   const BytesOf bytes = {{"8x64", 30}, {"4x32", 20}, {"2x16", 10}};
-  Run run = tryAll({2, 4, 8}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, bytes);
+  TrialRun run = tryAll({2, 4, 8}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, bytes);
   CHECK(run.points == Texts{"2x16", "4x32", "8x64", "4x16", "4x8", "4x64", "8x32", "8x16"});
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("Where micro-batches are refused, others are tried, and fewer where al
   auto tryTwo = [](const SecondsOf &seconds, const RefusalsOf &refusals) {
     return tryAll({2}, seconds, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, refusals);
   };
-  Run run = tryTwo({{"2x32", 8}, {"2x8", 7}, {"2x4", 6}}, {{"2x16", "of 4"}, {"2x2", "of 32"}});
+  TrialRun run = tryTwo({{"2x32", 8}, {"2x8", 7}, {"2x4", 6}}, {{"2x16", "of 4"}, {"2x2", "of 32"}});
   CHECK(run.points == Texts{"2x16", "2x32", "2x8", "2x4", "2x2", "2x1", "2x64"});
   CHECK(run.seconds == 6.0);
   CHECK(run.refusal.empty());
@@ -192,7 +193,7 @@ TEST_CASE("Where micro-batches are refused, others are tried, and fewer where al
 TEST_CASE("A refusal of all micro-batches, or of two in the same words, is told") {
   const RefusalsOf each = {{"2x16", "of 4"}, {"2x32", "of 2"}, {"2x64", "of 1"}, {"2x8", "of 8"},
                            {"2x4", "of 16"}, {"2x2", "of 32"}, {"2x1", "of 64"}};
-  Run run = tryAll({2}, {}, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, each);
+  TrialRun run = tryAll({2}, {}, 0, std::nullopt, /*hasPlan=*/false, /*seconds=*/60, {}, each);
   CHECK(run.points == Texts{"2x16", "2x32", "2x64", "2x8", "2x4", "2x2", "2x1"});
   CHECK(run.refusal == "of 64");
   const RefusalsOf alike = {{"2x16", "no such op"}, {"2x32", "no such op"}};
@@ -210,7 +211,7 @@ TEST_CASE("Where the time is over, pipelines are tried only as long as there is 
 // Workers of four nodes of 8 devices: micro-batches of 4, 8, 12, 16 ... are shared by four, of 2 and 6 by two.
 TEST_CASE("Micro-batches that nodes share evenly are tried before others, and in the place of their neighbours") {
   const Pool pool = poolOf({8, 8});
-  PlanRequest request = stepOf(48);
+  PlanRequest request = stepOfBatch(48);
   request.pipeline = {2};
   std::vector<PlanRequest> points = valueOf(microBatchRequests(request));
   REQUIRE(sizesOf(points) == std::vector<int64_t>{48, 24, 16, 12, 8, 6, 4, 3, 2, 1});
@@ -223,7 +224,7 @@ TEST_CASE("Micro-batches that nodes share evenly are tried before others, and in
 }
 
 TEST_CASE("Micro-batches that the named schedule refuses are no points") {
-  PlanRequest request = stepOf(24);
+  PlanRequest request = stepOfBatch(24);
   request.schedule = "dualpipev"; // twice as many micro-batches as workers
   std::vector<PlanRequest> points = valueOf(takenPoints(request, 3));
   CHECK(sizesOf(points) == std::vector<int64_t>{4, 3, 2, 1});
@@ -239,7 +240,7 @@ TEST_CASE("Micro-batches that the named schedule refuses are no points") {
 }
 
 TEST_CASE("A global batch of which the schedule takes no micro-batches is refused with the nearest that would do") {
-  PlanRequest request = stepOf(4);
+  PlanRequest request = stepOfBatch(4);
   request.schedule = "dualpipev";
   auto refusal = [&](int64_t workers) {
     auto [fault, message] = takeMessage(takenPoints(request, workers).takeError());

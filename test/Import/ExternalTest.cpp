@@ -1,9 +1,6 @@
 // Small constants that stand in files beside the model are read; weights are not.
+#include "Folder.h"
 #include "ModelText.h"
-
-#include "apc/Support/File.h"
-
-#include "llvm/Support/FileSystem.h"
 
 using namespace apc;
 using namespace apc::test;
@@ -11,19 +8,13 @@ using Catch::Contains;
 
 namespace {
 
-/// A folder with a model and its data that is removed when the test ends.
-struct Folder {
-  llvm::SmallString<128> path;
-  Folder() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("apc-external", path)); }
-  ~Folder() { llvm::sys::fs::remove_directories(path); }
-  void add(const std::string &name, const std::string &content) const {
-    REQUIRE_FALSE(static_cast<bool>(writeFileAtomically((path + "/" + name).str(), content)));
-  }
+/// A folder with a model and its data.
+struct ModelFolder : Folder {
   /// The module of a model with this graph as text, or the message of the failure; notes stand behind the module.
   std::string import(const std::string &graph) const {
-    add("model.onnx", serialize(graph));
+    std::string file = add("model.onnx", serialize(graph));
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    auto model = importOnnx((path + "/model.onnx").str(), {}, context);
+    auto model = importOnnx(file, {}, context);
     if (!model)
       return takeMessage(model.takeError()).second;
     std::string text;
@@ -51,7 +42,7 @@ std::string bytesOf(std::initializer_list<T> values) {
 } // namespace
 
 TEST_CASE("external integers decide shapes") {
-  Folder folder;
+  ModelFolder folder;
   folder.add("numbers.bin", bytesOf<int64_t>({7, 3, 4}));
   std::string graph = node("Reshape", {"x", "to"}, {"y"}) + input("x", {"2", "6"}) + output("y") +
                       initializer("to", "data_type: 7 dims: 2", "numbers.bin", 8);
@@ -63,7 +54,7 @@ TEST_CASE("external integers decide shapes") {
 }
 
 TEST_CASE("no number is guessed that a file beside the model holds") {
-  Folder folder;
+  ModelFolder folder;
   folder.add("numbers.bin", bytesOf<int64_t>({4}));
   std::string graph = node("Concat", {"three", "four"}, {"to"}, integer("axis", 0)) +
                       node("Reshape", {"x", "to"}, {"y"}) + input("x", {"2", "6"}) + output("y") +
@@ -75,7 +66,7 @@ TEST_CASE("no number is guessed that a file beside the model holds") {
 }
 
 TEST_CASE("external floats are read where they decide a shape, and nowhere else") {
-  Folder folder;
+  ModelFolder folder;
   folder.add("scales.bin", bytesOf<float>({1, 1, 2, 2}));
   std::string graph = node("Conv", {"x", "w"}, {"h"}) + node("Resize", {"h", "", "scales"}, {"y"}) +
                       input("x", {"1", "3", "8", "8"}) + output("y") +
@@ -85,7 +76,7 @@ TEST_CASE("external floats are read where they decide a shape, and nowhere else"
 }
 
 TEST_CASE("an offset or a length that is no number ends the import with the value") {
-  Folder folder;
+  ModelFolder folder;
   folder.add("w.bin", bytesOf<float>({1, 2, 3, 4}));
   auto importWith = [&](const std::string &key, const std::string &value) {
     return folder.import(node("Mul", {"x", "w"}, {"y"}) + input("x", {"2"}) + output("y") +
@@ -102,7 +93,7 @@ TEST_CASE("an offset or a length that is no number ends the import with the valu
 }
 
 TEST_CASE("external tensors in attributes") {
-  Folder folder;
+  ModelFolder folder;
   folder.add("seven.bin", bytesOf<float>({7}));
   std::string value =
       "attribute { name: \"value\" type: 4 t { " + external("data_type: 1 dims: 1", "seven.bin") + "} }";

@@ -15,10 +15,6 @@ std::string call(const std::string &name, Names inputs, Names outputs, const std
   return node(name, inputs, outputs, "domain: \"my\" " + more);
 }
 
-std::string branch(const std::string &name, const std::string &graph) {
-  return "attribute { name: \"" + name + "\" type: 5 g { name: \"" + name + "\" " + graph + "} }\n";
-}
-
 } // namespace
 
 TEST_CASE("functions are expanded, nested, with names that tell where") {

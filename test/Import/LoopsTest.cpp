@@ -12,10 +12,6 @@ std::string body(const std::string &graph) {
   return "attribute { name: \"body\" type: 5 g { name: \"body\" " + graph + "} }\n";
 }
 
-std::string branch(const std::string &name, const std::string &graph) {
-  return "attribute { name: \"" + name + "\" type: 5 g { name: \"" + name + "\" " + graph + "} }\n";
-}
-
 const std::string yes = "initializer { name: \"yes\" data_type: 9 int32_data: 1 }\n";
 
 std::string trips(const std::string &count) { return intTensor("initializer", "M", {}, {count}); }
@@ -30,8 +26,6 @@ std::string addingLoop(const std::string &count, const std::string &goesOn = "go
   return trips(count) + yes + node("Loop", {"M", "yes", "x"}, {"y", "s"}, "name: \"loop\" " + body(graph)) +
          input("x", {"2", "3"}) + output("y") + output("s");
 }
-
-size_t countOf(llvm::StringRef text, llvm::StringRef part) { return text.count(part); }
 
 } // namespace
 

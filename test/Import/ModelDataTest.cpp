@@ -1,10 +1,7 @@
 // Tensors out of files: element types, places of the data, declarations.
 #include "apc/Import/ModelData.h"
+#include "Folder.h"
 #include "ModelText.h"
-
-#include "apc/Support/File.h"
-
-#include "llvm/Support/FileSystem.h"
 
 using namespace apc;
 using namespace apc::test;
@@ -17,18 +14,6 @@ std::string tensorBytes(const std::string &text) {
   REQUIRE(google::protobuf::TextFormat::ParseFromString(text, &tensor));
   return tensor.SerializeAsString();
 }
-
-/// A folder that is removed when the test ends.
-struct Folder {
-  llvm::SmallString<128> path;
-  Folder() { REQUIRE_FALSE(llvm::sys::fs::createUniqueDirectory("apc-model-data", path)); }
-  ~Folder() { llvm::sys::fs::remove_directories(path); }
-  std::string file(const std::string &name, const std::string &content) const {
-    std::string file = (path + "/" + name).str();
-    REQUIRE_FALSE(static_cast<bool>(writeFileAtomically(file, content)));
-    return file;
-  }
-};
 
 struct Reader {
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
@@ -88,7 +73,7 @@ TEST_CASE("tensors that cannot be read say why") {
 
 TEST_CASE("a model gives its tensors by name") {
   Folder folder;
-  folder.file("weights.bin", std::string("....\0\0\x80\x3f\0\0\0\x40", 12));
+  folder.add("weights.bin", std::string("....\0\0\x80\x3f\0\0\0\x40", 12));
   auto external = [](const std::string &name, const std::string &place) {
     return "initializer { name: \"" + name + "\" data_type: 1 dims: 2 data_location: 1 " + place + " }\n";
   };
@@ -105,7 +90,7 @@ TEST_CASE("a model gives its tensors by name") {
            "float_data: 7 } }") +
       input("x", {"2"}) + "input { name: \"s\" type { tensor_type { elem_type: 8 } } }\n" +
       "input { name: \"q\" type { sequence_type { elem_type { tensor_type { elem_type: 7 } } } } }\n" + output("c");
-  auto model = ModelData::open(folder.file("model.onnx", serialize(graph)));
+  auto model = ModelData::open(folder.add("model.onnx", serialize(graph)));
   REQUIRE(static_cast<bool>(model));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto tensor = [&](const char *name) {

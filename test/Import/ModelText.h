@@ -54,6 +54,11 @@ inline std::string integer(const std::string &name, int64_t value) {
   return "attribute { name: \"" + name + "\" type: 2 i: " + std::to_string(value) + " } ";
 }
 
+/// A graph as an attribute, as branches and bodies are.
+inline std::string branch(const std::string &name, const std::string &graph) {
+  return "attribute { name: \"" + name + "\" type: 5 g { name: \"" + name + "\" " + graph + "} }\n";
+}
+
 /// An int64 initializer.
 inline std::string intTensor(const std::string &field, const std::string &name, Names dims, Names values) {
   std::string text = field + " { name: \"" + name + "\" data_type: 7";
@@ -95,6 +100,9 @@ struct Imported {
     return printed;
   }
 };
+
+/// How often a part stands in a text.
+inline size_t countOf(llvm::StringRef text, llvm::StringRef part) { return text.count(part); }
 
 /// Imports and checks the module with MLIR's verifier.
 inline std::unique_ptr<Imported> importText(const std::string &bytes, const ImportOptions &options = {}) {

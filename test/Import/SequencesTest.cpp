@@ -25,8 +25,6 @@ std::string graphOf(const std::string &graph) {
   return "attribute { name: \"body\" type: 5 g { name: \"body\" " + graph + "} }\n";
 }
 
-size_t countOf(llvm::StringRef text, llvm::StringRef part) { return text.count(part); }
-
 } // namespace
 
 TEST_CASE("elements of a sequence are parts of what it was split from") {

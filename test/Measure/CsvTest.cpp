@@ -8,7 +8,7 @@ using namespace apc;
 
 namespace {
 
-std::string faultOf(llvm::StringRef text) {
+std::string faultOfTable(llvm::StringRef text) {
   CsvTable table;
   llvm::Error error = parseCsv(text, "t.csv", table);
   return error ? takeMessage(std::move(error)).second : "";
@@ -58,19 +58,20 @@ TEST_CASE("blank lines, a mark of UTF-8 and capitals in the head do no harm") {
   REQUIRE(late.rows.size() == 1);
   CHECK(late.rows[0]["id"] == "a");
   CHECK(late.rows[0].line() == 5);
-  CHECK(faultOf("\na,b\n1\n") == "t.csv:3: column 2: the row has 1 cells, and line 2 has 2");
-  CHECK(faultOf("\na,,b\n") == "t.csv:2: column 2 has no name");
+  CHECK(faultOfTable("\na,b\n1\n") == "t.csv:3: column 2: the row has 1 cells, and line 2 has 2");
+  CHECK(faultOfTable("\na,,b\n") == "t.csv:2: column 2 has no name");
 }
 
 TEST_CASE("malformed tables are refused with their place") {
-  CHECK(faultOf(" \n") == "t.csv: the file is empty; a line of column names is expected");
-  CHECK(faultOf("a,a\n1,2\n") == "t.csv:1: column 2: the name 'a' stands twice");
-  CHECK(faultOf("a,,c\n") == "t.csv:1: column 2 has no name");
-  CHECK(faultOf("a,b\n1,2\n3\n") == "t.csv:3: column 2: the row has 1 cells, and line 1 has 2");
-  CHECK(faultOf("a,b\n1,2,3\n") == "t.csv:2: column 3: the row has 3 cells, and line 1 has 2");
-  CHECK(faultOf("a,b\n1,\"2\n3\n") == "t.csv:2: column 2: a quote begins here and does not end");
-  CHECK(faultOf("a,b\n1,\"2\"3\n") == "t.csv:2: column 2: a comma or the end of the line is expected behind a quote");
-  CHECK(faultOf("a,b\n1,2\"\n") ==
+  CHECK(faultOfTable(" \n") == "t.csv: the file is empty; a line of column names is expected");
+  CHECK(faultOfTable("a,a\n1,2\n") == "t.csv:1: column 2: the name 'a' stands twice");
+  CHECK(faultOfTable("a,,c\n") == "t.csv:1: column 2 has no name");
+  CHECK(faultOfTable("a,b\n1,2\n3\n") == "t.csv:3: column 2: the row has 1 cells, and line 1 has 2");
+  CHECK(faultOfTable("a,b\n1,2,3\n") == "t.csv:2: column 3: the row has 3 cells, and line 1 has 2");
+  CHECK(faultOfTable("a,b\n1,\"2\n3\n") == "t.csv:2: column 2: a quote begins here and does not end");
+  CHECK(faultOfTable("a,b\n1,\"2\"3\n") ==
+        "t.csv:2: column 2: a comma or the end of the line is expected behind a quote");
+  CHECK(faultOfTable("a,b\n1,2\"\n") ==
         "t.csv:2: column 2: a quote in mid-cell; the whole cell stands in quotes, and the quote twice");
 }
 

@@ -5,8 +5,6 @@
 
 using namespace apc;
 
-static std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
-
 TEST_CASE("remarks say what blank cells do not") {
   Measurement row = readRows({throughputCells({{"notes", "ZeRO-1 recalled; peak in GiB; vocab 50257 is the default"},
                                                {"vocab", ""},

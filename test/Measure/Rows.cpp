@@ -112,4 +112,6 @@ std::vector<Measurement> readRows(const std::vector<Cells> &rows) {
   return valueOf(parseMeasurements(tableOf(rows), "made.csv"));
 }
 
+std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
+
 } // namespace apc

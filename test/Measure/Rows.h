@@ -22,5 +22,7 @@ Cells testCells(const Cells &changes = {});
 std::string tableOf(const std::vector<Cells> &rows);
 /// The rows of a table.
 std::vector<Measurement> readRows(const std::vector<Cells> &rows);
+/// The reason for which the row of `throughputCells` with `changes` is left out.
+std::string reasonOf(const Cells &changes);
 
 } // namespace apc

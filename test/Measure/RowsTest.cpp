@@ -5,8 +5,6 @@ using namespace apc;
 
 namespace {
 
-std::string reasonOf(const Cells &changes) { return readRows({throughputCells(changes)}).front().leftOut; }
-
 std::string faultOf(llvm::StringRef text) {
   auto rows = parseMeasurements(text, "made.csv");
   return rows ? "" : takeMessage(rows.takeError()).second;

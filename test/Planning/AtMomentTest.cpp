@@ -9,11 +9,11 @@ using namespace apc;
 
 namespace {
 
-using Bytes = std::pair<int64_t, int64_t>; ///< persistent, transient
+using BytesPair = std::pair<int64_t, int64_t>; ///< persistent, transient
 
 /// By node and row, which have names: rows of hubs may come in another order.
-std::map<std::pair<std::string, std::string>, std::pair<double, Bytes>> rowsOf(const Problem &problem) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, Bytes>> rows;
+std::map<std::pair<std::string, std::string>, std::pair<double, BytesPair>> rowsOf(const Problem &problem) {
+  std::map<std::pair<std::string, std::string>, std::pair<double, BytesPair>> rows;
   for (const Node &node : problem.nodes) {
     const NodeTable &table = problem.nodeTables[node.table.index()];
     for (auto [name, cost] : llvm::zip_equal(table.names, table.costs))

@@ -1,6 +1,7 @@
 // The planner against all programs of small graphs: each is costed as it would be emitted.
 #include "../Sanitized.h"
 #include "RandomGraphs.h"
+#include "Rounding.h"
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Planning/Planning.h"
@@ -64,7 +65,6 @@ void comparePlan(const OpGraph &graph, const PlanRequest &request, llvm::ArrayRe
   PlanningTarget target = llvm::cantFail(readTarget(request));
   std::optional<double> least = fastestWithin(programs, target.memoryLimitBytes);
   llvm::Expected<Plan> plan = planGraph(graph, request, target, {}, {});
-  constexpr double rounding = 1e-9;
   if (!plan) {
     auto [fault, message] = takeMessage(plan.takeError());
     INFO(message);

@@ -2,6 +2,7 @@
 #include "apc/Planning/ExpertLayouts.h"
 
 #include "../ValueOf.h"
+#include "AnyLayout.h"
 
 #include "apc/Cluster/Cluster.h"
 
@@ -42,8 +43,6 @@ struct Trials {
     return valueOf(tryExpertLayouts(pool, {512, /*experts=*/0, /*layers=*/0, stages}, tryLayout, mayImprove));
   }
 };
-
-bool always(const ParallelDegrees &) { return true; }
 
 } // namespace
 

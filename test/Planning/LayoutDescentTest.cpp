@@ -1,5 +1,6 @@
 // Layouts that are improved by one change after the other.
 #include "../../lib/Planning/Layout/LayoutDescent.h"
+#include "AnyLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,7 +33,7 @@ LayoutFigures figuresOf(const ParallelDegrees &layout) {
 }
 
 /// Layouts that were tried, and what was known then.
-struct Trials {
+struct DescentTrials {
   std::vector<ParallelDegrees> tried;
   std::vector<double> known;
 
@@ -70,12 +71,10 @@ std::vector<ParallelDegrees> allNeighboursOf(const ParallelDegrees &layout, cons
   return all;
 }
 
-bool always(const ParallelDegrees &) { return true; }
-
 } // namespace
 
 TEST_CASE("A descent ends at the layout that none beside it is faster than") {
-  Trials trials;
+  DescentTrials trials;
   EvaluatedLayout last = llvm::cantFail(trials.improve(start(), always));
   CHECK(last.layout.str() == "dp=32,tp=4,pp=8,zero=1,mb=2,chunks=6,recompute=norms"); // with all kept, 120 bytes
   CHECK(last.figures.stepSeconds == figuresOf(last.layout).stepSeconds);
@@ -93,7 +92,7 @@ TEST_CASE("A descent ends at the layout that none beside it is faster than") {
 
 TEST_CASE("No policy that keeps less is tried beside a layout that memory costs no time") {
   auto policiesOfLast = [](bool isByMemory) {
-    Trials trials;
+    DescentTrials trials;
     trials.isByMemory = isByMemory;
     // One sample: everything fits, and nothing has to be recomputed.
     auto oneSample = [](const ParallelDegrees &layout) { return layout.microBatch == 1; };
@@ -108,7 +107,7 @@ TEST_CASE("No policy that keeps less is tried beside a layout that memory costs 
 }
 
 TEST_CASE("A chunk of one layer each is the first that a descent tries") {
-  Trials trials;
+  DescentTrials trials;
   trials.step.layers = 96;
   auto twoWorkers = [](const ParallelDegrees &layout) { return layout.pipeline == 2 && layout.tensor == 8; };
   EvaluatedLayout last = llvm::cantFail(trials.improve(start(), twoWorkers));
@@ -117,7 +116,7 @@ TEST_CASE("A chunk of one layer each is the first that a descent tries") {
 }
 
 TEST_CASE("A descent keeps to the layouts that are allowed") {
-  Trials trials;
+  DescentTrials trials;
   auto twoWorkers = [](const ParallelDegrees &layout) { return layout.pipeline == 2 && layout.numChunks() <= 2; };
   EvaluatedLayout last = llvm::cantFail(trials.improve(start(), twoWorkers));
   CHECK(last.layout.str() == "dp=128,tp=4,pp=2,zero=1,mb=2,chunks=2,recompute=norms");

@@ -11,13 +11,13 @@ using namespace apc;
 
 namespace {
 
-struct Found {
+struct LayersFound {
   int64_t fewest;
   unsigned tries;
 };
 
 /// With `layers` of `kept` bytes, or `left` bytes each when recomputed; all of them fit.
-Found search(int64_t layers, int64_t kept, int64_t left, int64_t limit) {
+LayersFound search(int64_t layers, int64_t kept, int64_t left, int64_t limit) {
   auto bytesOf = [&](int64_t recomputed) { return recomputed * left + (layers - recomputed) * kept; };
   LayerSearch search(layers, bytesOf(layers), limit);
   unsigned tries = 0;
@@ -60,7 +60,7 @@ TEST_CASE("Trying finds the number of the formula, in few tries") {
   for (int64_t layers : {2, 3, 24, 96})
     for (int64_t limit = layers * 7; limit < layers * 40; limit += 11) {
       INFO(layers << " layers in " << limit);
-      Found found = search(layers, 40, 7, limit);
+      LayersFound found = search(layers, 40, 7, limit);
       CHECK(found.fewest == std::max<int64_t>(1, fewestRecomputed(40.0 * layers, 33, limit)));
       CHECK(found.tries <= 8);
     }

@@ -1,6 +1,7 @@
 // The planner against all programs of small training steps, under limits of memory and of storage.
 #include "../Sanitized.h"
 #include "RandomGraphs.h"
+#include "Rounding.h"
 
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/Planning.h"
@@ -17,10 +18,8 @@ using namespace apc;
 
 namespace {
 
-constexpr double rounding = 1e-9;
-
 /// One program of a training step.
-struct Program {
+struct StepProgram {
   double seconds;
   int64_t bytes;
   bool keepsParameters; ///< no parameter is gathered: ZeRO 2 at most
@@ -74,13 +73,13 @@ std::vector<std::vector<ValueHub>> hubsOf(const OpGraph &graph, const GraphCost 
 }
 
 /// None when there are more than \p most.
-std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const CostModel &model, double most) {
+std::optional<std::vector<StepProgram>> allPrograms(const OpGraph &graph, const CostModel &model, double most) {
   PlanningProblem planning = buildProblem(graph, model);
   TiedPrograms all(planning);
   if (all.count() > most)
     return std::nullopt;
   StorageLimit storage(graph, 2);
-  std::vector<Program> programs;
+  std::vector<StepProgram> programs;
   do {
     std::vector<Strategy> strategies = all.current();
     llvm::Expected<GraphCost> kept = costOfGraph(graph, strategies, model);
@@ -97,9 +96,9 @@ std::optional<std::vector<Program>> allPrograms(const OpGraph &graph, const Cost
   return programs;
 }
 
-std::optional<double> fastestOf(llvm::ArrayRef<Program> programs, const PlanRequest &request) {
+std::optional<double> fastestOf(llvm::ArrayRef<StepProgram> programs, const PlanRequest &request) {
   std::optional<double> fastest;
-  for (const Program &program : programs) {
+  for (const StepProgram &program : programs) {
     bool fits = program.bytes <= *request.memoryLimitBytes;
     bool isAllowed = program.keepsParameters || request.zero == ZeroChoice::Auto;
     if (fits && isAllowed)
@@ -108,13 +107,13 @@ std::optional<double> fastestOf(llvm::ArrayRef<Program> programs, const PlanRequ
   return fastest;
 }
 
-struct Tally {
+struct StepTally {
   size_t optimal = 0, feasible = 0, none = 0, lost = 0, missed = 0;
 };
 
 /// The seconds of the plan; none where no plan fits.
-std::optional<double> comparePlan(const OpGraph &graph, const PlanRequest &request, llvm::ArrayRef<Program> programs,
-                                  Tally &tally) {
+std::optional<double> comparePlan(const OpGraph &graph, const PlanRequest &request,
+                                  llvm::ArrayRef<StepProgram> programs, StepTally &tally) {
   PlanningTarget target = llvm::cantFail(readTarget(request));
   std::optional<double> least = fastestOf(programs, request);
   llvm::Expected<Plan> plan = planGraph(graph, request, target, {}, {});
@@ -143,17 +142,17 @@ std::optional<double> comparePlan(const OpGraph &graph, const PlanRequest &reque
 }
 
 /// The limit of a program of its own: the smallest, the fastest, or one by lot.
-int64_t drawLimit(llvm::ArrayRef<Program> programs, std::mt19937_64 &random) {
-  auto smaller = [](const Program &a, const Program &b) { return a.bytes < b.bytes; };
-  auto faster = [](const Program &a, const Program &b) { return a.seconds < b.seconds; };
+int64_t drawLimit(llvm::ArrayRef<StepProgram> programs, std::mt19937_64 &random) {
+  auto smaller = [](const StepProgram &a, const StepProgram &b) { return a.bytes < b.bytes; };
+  auto faster = [](const StepProgram &a, const StepProgram &b) { return a.seconds < b.seconds; };
   int64_t least = llvm::min_element(programs, smaller)->bytes, fast = llvm::min_element(programs, faster)->bytes;
   int64_t share = static_cast<int64_t>(random() % 9); // 8: what the fastest needs
   return least + (fast - least) / 8 * share + (share == 8 ? (fast - least) % 8 : 0);
 }
 
-Tally compareSteps(size_t count, double most) {
+StepTally compareSteps(size_t count, double most) {
   std::mt19937_64 random(17);
-  Tally tally;
+  StepTally tally;
   for (size_t number = 0; number < count;) {
     OpGraph graph = randomTrainingStep(random, 3);
     PlanRequest request;
@@ -163,7 +162,7 @@ Tally compareSteps(size_t count, double most) {
     request.meshAxes = 1;
     Mesh mesh;
     CostModel model = modelOn(request.devices, mesh);
-    std::optional<std::vector<Program>> programs = allPrograms(graph, model, most);
+    std::optional<std::vector<StepProgram>> programs = allPrograms(graph, model, most);
     if (!programs)
       continue;
     request.memoryLimitBytes = drawLimit(*programs, random);
@@ -186,7 +185,7 @@ Tally compareSteps(size_t count, double most) {
 } // namespace
 
 TEST_CASE("Plans of small training steps against all their programs, with and without parameters that are gathered") {
-  Tally tally = compareSteps(isSanitized ? 4 : 16, 30000);
+  StepTally tally = compareSteps(isSanitized ? 4 : 16, 30000);
   CHECK(tally.optimal > (isSanitized ? 1 : 10));
   CHECK(tally.missed <= 1);
   CHECK(tally.lost <= 2);
@@ -194,7 +193,7 @@ TEST_CASE("Plans of small training steps against all their programs, with and wi
 
 /// `APCPlanningTests "[long]"`: minutes.
 TEST_CASE("The same for 150 larger training steps", "[.long]") {
-  Tally tally = compareSteps(150, 200000);
+  StepTally tally = compareSteps(150, 200000);
   CHECK(tally.optimal > 100);
   CHECK(tally.missed <= 8);
 }

@@ -44,16 +44,16 @@ struct TwoPasses {
   }
 };
 
-constexpr int64_t whole = 1024 * 512 * 2, numRanks = 8;
+constexpr int64_t wholeBytes = 1024 * 512 * 2, numRanks = 8;
 constexpr int64_t input = 64 * 1024 * 2; // x waits for the backward pass
 
-struct Program {
+struct Solved {
   SearchResult result;
   Evaluation sum;
   GraphCost cost;
 };
 
-Program solve(const TwoPasses &passes, PlanningProblem planning, std::optional<int64_t> limit) {
+Solved solve(const TwoPasses &passes, PlanningProblem planning, std::optional<int64_t> limit) {
   planning.problem.memoryLimitBytes = limit;
   SearchResult result = llvm::cantFail(searchDp(planning.problem, {}));
   REQUIRE(result.status == SearchStatus::Optimal);
@@ -66,25 +66,25 @@ Program solve(const TwoPasses &passes, PlanningProblem planning, std::optional<i
 
 TEST_CASE("a copy of a weight is kept between the passes where memory allows") {
   TwoPasses passes;
-  Program kept = solve(passes, passes.problem(), std::nullopt);
+  Solved kept = solve(passes, passes.problem(), std::nullopt);
   REQUIRE(kept.cost.moves.size() == 1);
   CHECK(kept.cost.moves[0].users.size() == 2);
   CHECK(kept.cost.comeAgain.empty());
-  CHECK(kept.cost.communicationBytes[CollectiveKind::AllGather] == whole);
-  CHECK(kept.sum.persistentBytes == input + whole / numRanks + whole);
+  CHECK(kept.cost.communicationBytes[CollectiveKind::AllGather] == wholeBytes);
+  CHECK(kept.sum.persistentBytes == input + wholeBytes / numRanks + wholeBytes);
 
-  Program again = solve(passes, passes.problem(), kept.sum.bytes() - 1);
+  Solved again = solve(passes, passes.problem(), kept.sum.bytes() - 1);
   REQUIRE(again.cost.moves.size() == 2);
   CHECK(again.cost.moves[0].users.size() == 1);
   CHECK(again.cost.moves[0].users[0].op == passes.first);
   CHECK(again.cost.moves[1].users.size() == 1);
   CHECK(again.cost.moves[1].users[0].op == passes.second);
   CHECK(again.cost.comeAgain == std::vector<ValueId>{passes.w});
-  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * whole);
-  CHECK(again.sum.persistentBytes == input + whole / numRanks);
+  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * wholeBytes);
+  CHECK(again.sum.persistentBytes == input + wholeBytes / numRanks);
   CHECK(again.cost.communicationSeconds == Approx(2 * kept.cost.communicationSeconds).epsilon(1e-12));
 
-  for (const Program &program : {kept, again}) {
+  for (const Solved &program : {kept, again}) {
     CHECK(program.result.seconds == Approx(program.cost.seconds()).epsilon(1e-12));
     CHECK(program.sum.bytes() <= program.cost.memory.total());
   }
@@ -92,8 +92,8 @@ TEST_CASE("a copy of a weight is kept between the passes where memory allows") {
 
 TEST_CASE("copies of weights are dropped where a layout says so") {
   TwoPasses passes;
-  Program again = solve(passes, passes.problem(WeightCopies::Dropped), std::nullopt);
-  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * whole);
+  Solved again = solve(passes, passes.problem(WeightCopies::Dropped), std::nullopt);
+  CHECK(again.cost.communicationBytes[CollectiveKind::AllGather] == 2 * wholeBytes);
   CHECK(again.result.seconds == Approx(again.cost.seconds()).epsilon(1e-12));
 }
 

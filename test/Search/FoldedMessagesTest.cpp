@@ -12,7 +12,7 @@ using namespace apc::test;
 
 namespace {
 
-constexpr double rounding = 1e-9, secondsPerByte = 0.02;
+constexpr double secondsPerByte = 0.02;
 
 /// The least sum of seconds and weighed bytes over the strategies of \p survivors, by `dp`.
 double leastWeighted(Problem problem, const Survivors &survivors) {

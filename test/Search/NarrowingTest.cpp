@@ -16,8 +16,6 @@ using namespace apc::test;
 
 namespace {
 
-constexpr double rounding = 1e-9;
-
 /// The least seconds within the memory limit, by trying every assignment; a NaN where there is none.
 double leastSeconds(const Problem &problem) {
   SearchResult oracle = llvm::cantFail(searchExhaustive(problem, {}));

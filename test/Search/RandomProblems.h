@@ -5,6 +5,9 @@
 
 namespace apc::test {
 
+/// The relative error of sums that are made in another order.
+inline constexpr double rounding = 1e-9;
+
 /// SplitMix64: the same numbers with every standard library.
 class Random {
 public:

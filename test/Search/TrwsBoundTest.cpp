@@ -15,8 +15,6 @@ using namespace apc::test;
 
 namespace {
 
-constexpr double rounding = 1e-9;
-
 /// The minimum of seconds plus a weight for each persistent byte, without a limit, by trying every assignment.
 double leastWeighted(Problem problem, double secondsPerByte) {
   problem.memoryLimitBytes.reset();

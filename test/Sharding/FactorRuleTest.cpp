@@ -6,11 +6,6 @@ using namespace apc::test;
 
 namespace {
 
-FactorRule bound(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
-                 std::initializer_list<RuleText::BoundShape> results, double flops = 0) {
-  return need(need(RuleText::parse(text)).bind(operands, results, flops));
-}
-
 std::string bindError(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
                       std::initializer_list<RuleText::BoundShape> results) {
   return errorOf(need(RuleText::parse(text)).bind(operands, results));

@@ -10,7 +10,7 @@ using namespace apc::test;
 namespace {
 
 /// Axes of different speed; no two costs are simple multiples of each other, so that sums are rounded.
-double cost(const Collective &collective) {
+double unevenCost(const Collective &collective) {
   if (collective.kind == CollectiveKind::Slice)
     return 0;
   double seconds = 1e-5 + 0.7e-6 * static_cast<double>(collective.kind);
@@ -24,7 +24,7 @@ double cost(const Collective &collective) {
 /// All pairs, a part of the sources after the others; returns how many pairs there were.
 size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionSeconds &table,
                      llvm::ArrayRef<PartedDim> parted = {}) {
-  Redistributor redistributor(shape, mesh, cost);
+  Redistributor redistributor(shape, mesh, unevenCost);
   std::vector<Sharding> all = withParts(allShardings(shape.numDims(), mesh, true), parted);
   for (size_t index = 0; index < all.size(); index += 3)
     if (all[index].isPartial())
@@ -48,7 +48,7 @@ size_t checkAllPairs(const Mesh &mesh, const TensorShape &shape, RedistributionS
 TEST_CASE("tables of seconds equal Redistributors") {
   for (const char *text : {"[x0=4 | x1=3]", "[x0=2 | x1=1]"}) {
     Mesh on = mesh(text);
-    RedistributionSeconds table(on, cost);
+    RedistributionSeconds table(on, unevenCost);
     // Those of one line share a search.
     for (const TensorShape &each : {shape({}), shape({1}), shape({1, 1}),                             //
                                     shape({8}), shape({1, 8}), shape({8, 1}),                         //
@@ -58,7 +58,7 @@ TEST_CASE("tables of seconds equal Redistributors") {
       CHECK(checkAllPairs(on, each, table) > 0);
   }
   Mesh deep = mesh("[x0=2 | x1=2, x2=2]");
-  RedistributionSeconds table(deep, cost);
+  RedistributionSeconds table(deep, unevenCost);
   for (const TensorShape &each : {shape({48, 40}), shape({40, 48}), shape({24, 24}), shape({40, 56, 48})})
     CHECK(checkAllPairs(deep, each, table) > 0);
 }
@@ -69,10 +69,10 @@ TEST_CASE("tables of seconds equal Redistributors where no graph is large enough
   REQUIRE_FALSE(ShardingGraph::fits(5, on.numAxes()));
   std::vector<Sharding> some = {sharding("[x0, x1, -, x2, -]", on), sharding("[x1, x2, -, x0, -]", on),
                                 sharding("[(x0 x1), x2, -, -, x4]", on), sharding("[-, -, -, -, x3] sum{x0}", on)};
-  RedistributionSeconds table(on, cost);
+  RedistributionSeconds table(on, unevenCost);
   table.between(wide, some, some, [&](size_t source, RedistributionSeconds::Row seconds) {
     for (size_t target = 0; target < some.size(); ++target) {
-      std::optional<Redistribution> path = redistribute(some[source], some[target], wide, on, cost);
+      std::optional<Redistribution> path = redistribute(some[source], some[target], wide, on, unevenCost);
       CHECK(seconds[target] == (path ? std::optional(path->seconds) : std::nullopt));
     }
   });
@@ -80,7 +80,7 @@ TEST_CASE("tables of seconds equal Redistributors where no graph is large enough
 
 TEST_CASE("tables of seconds know cuts inside parts") {
   Mesh on = mesh("[x0=4 | x1=3]");
-  RedistributionSeconds table(on, cost);
+  RedistributionSeconds table(on, unevenCost);
   CHECK(checkAllPairs(on, shape({12, 36}), table, {{1, {12, 12, 12}}}) > 0);
   CHECK(checkAllPairs(on, shape({36, 12}), table, {{0, {24, 6, 6}}}) > 0);
 }

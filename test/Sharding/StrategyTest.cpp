@@ -8,11 +8,6 @@ using namespace apc::test;
 
 namespace {
 
-FactorRule bound(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
-                 std::initializer_list<RuleText::BoundShape> results) {
-  return need(need(RuleText::parse(text)).bind(operands, results));
-}
-
 FactorRule matMul(const TensorShape &a, const TensorShape &b, const TensorShape &c, bool transposed = false) {
   return bound(transposed ? "... m k, ... n k -> ... m n" : "... m k, ... k n -> ... m n", {a, b}, {c});
 }

@@ -41,6 +41,12 @@ inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBi
   return result;
 }
 
+/// The rule of a text for operands and results of these shapes.
+inline FactorRule bound(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
+                        std::initializer_list<RuleText::BoundShape> results, double flops = 0) {
+  return need(need(RuleText::parse(text)).bind(operands, results, flops));
+}
+
 /// The cheapest collectives of one pair.
 inline std::optional<Redistribution> redistribute(const Sharding &from, const Sharding &to, const TensorShape &shape,
                                                   const Mesh &mesh, SecondsOfCollective cost) {

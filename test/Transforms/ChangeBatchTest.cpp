@@ -1,27 +1,21 @@
 // Models at another batch: dims that carry it change, others of the same size do not.
 #include "apc/Transforms/ChangeBatch.h"
 #include "../ValueOf.h"
+#include "Parsed.h"
 
-#include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-
-#include <catch2/catch.hpp>
 
 using namespace apc;
 
 namespace {
 
-struct Parsed {
-  explicit Parsed(const std::string &text) : context(mlir::MLIRContext::Threading::DISABLED) {
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-  }
+struct BatchedModel : Parsed {
+  using Parsed::Parsed;
+
   std::string print() {
     std::string text;
     llvm::raw_string_ostream(text) << *module;
@@ -31,8 +25,6 @@ struct Parsed {
     llvm::Error error = changeBatch(mainOf(*module), batch);
     return error ? takeMessage(std::move(error)).second : "";
   }
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
 /// Tokens [4, 6] of a table of 24 rows, so that 24 is a batch of tokens as well as a vocabulary; the reshape to rows of
@@ -57,7 +49,7 @@ func.func @main(%ids: tensor<4x6xi64> {apc.name = "ids"}, %labels: tensor<4x6xi6
 
 TEST_CASE("The batch is found by factors, and constants that hold it follow") {
   for (auto [batch, rows] : {std::pair(2, "12"), std::pair(8, "48"), std::pair(3, "18")}) {
-    Parsed model(tokens);
+    BatchedModel model(tokens);
     CHECK(valueOf(batchOf(mainOf(*model.module))) == 4);
     REQUIRE(model.refusalOf(batch) == "");
     CHECK(mlir::succeeded(mlir::verify(*model.module)));
@@ -73,7 +65,7 @@ TEST_CASE("The batch is found by factors, and constants that hold it follow") {
 }
 
 TEST_CASE("A model of one sample takes several where every dim of 1 stands in the place of the batch") {
-  Parsed model(R"(
+  BatchedModel model(R"(
 func.func @main(%ids: tensor<1x8xi64> {apc.name = "ids"}, %mask: tensor<1x1x8x8xf32> {apc.name = "mask"}) -> tensor<8x16xf32> {
   %table = apc.parameter "table" "initializer" : tensor<24x16xf32>
   %bias = apc.parameter "bias" "initializer" : tensor<1x8x16xf32>
@@ -109,13 +101,13 @@ func.func @main(%ids: tensor<1x8xi64> {apc.name = "ids"}, %mask: tensor<1x1x8x8x
 }
 
 TEST_CASE("The model's own batch changes nothing") {
-  Parsed model(tokens), same(tokens);
+  BatchedModel model(tokens), same(tokens);
   CHECK(model.refusalOf(4) == "");
   CHECK(model.print() == same.print());
 }
 
 TEST_CASE("A mean over the batch counts the samples that there are then") {
-  Parsed model(R"(
+  BatchedModel model(R"(
 func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<f32> {
   %axes = apc.constant dense<[0, 1]> : tensor<2xi64>
   %0 = "apc.reduce_mean"(%x, %axes) {keepdims = 0 : i64} : (tensor<4x3xf32>, tensor<2xi64>) -> tensor<f32> loc("mean")
@@ -127,7 +119,7 @@ func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<f32> {
 }
 
 TEST_CASE("The batch may stand inside a dim, as heads of an attention have it") {
-  Parsed model(R"(
+  BatchedModel model(R"(
 func.func @main(%x: tensor<6x7x8xf32> {apc.name = "x"}) -> tensor<42x8xf32> {
   %0 = "apc.transpose"(%x) {perm = array<i64: 1, 0, 2>} : (tensor<6x7x8xf32>) -> tensor<7x6x8xf32> loc("turn")
   %heads = apc.constant dense<[7, 12, 4]> : tensor<3xi64>
@@ -151,17 +143,17 @@ func.func @main(%x: tensor<4x3xf32> {apc.name = "x"}) -> tensor<4x3xf32> {
   return %0 : tensor<4x3xf32>
 })";
   };
-  CHECK(Parsed(adding(R"(%w = apc.parameter "w" "initializer" : tensor<4x3xf32>)")).refusalOf(2) ==
+  CHECK(BatchedModel(adding(R"(%w = apc.parameter "w" "initializer" : tensor<4x3xf32>)")).refusalOf(2) ==
         "parameter 'w' holds the batch of 4; it does not allow one of 2");
-  CHECK_THAT(
-      Parsed(adding(R"(%w = apc.constant dense<[[1.,2.,3.],[1.,2.,3.],[1.,2.,3.],[1.,2.,4.]]> : tensor<4x3xf32>)"))
-          .refusalOf(2),
-      Catch::Contains("does not allow a batch of 2 in the place of 4: a constant has numbers of its own"));
-  CHECK(Parsed(adding(R"(%w = apc.constant dense<1.0> : tensor<4x3xf32>)")).refusalOf(2) == "");
+  CHECK_THAT(BatchedModel(
+                 adding(R"(%w = apc.constant dense<[[1.,2.,3.],[1.,2.,3.],[1.,2.,3.],[1.,2.,4.]]> : tensor<4x3xf32>)"))
+                 .refusalOf(2),
+             Catch::Contains("does not allow a batch of 2 in the place of 4: a constant has numbers of its own"));
+  CHECK(BatchedModel(adding(R"(%w = apc.constant dense<1.0> : tensor<4x3xf32>)")).refusalOf(2) == "");
 }
 
 TEST_CASE("Indices of a pooling, which number all samples together, do not allow another batch") {
-  Parsed model(R"(
+  BatchedModel model(R"(
 func.func @main(%x: tensor<4x2x4x4xf32> {apc.name = "x"}) -> (tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>) {
   %0:2 = "apc.max_pool"(%x) {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<4x2x4x4xf32>) -> (tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>) loc("pool")
   return %0#0, %0#1 : tensor<4x2x2x2xf32>, tensor<4x2x2x2xi64>
@@ -171,7 +163,7 @@ func.func @main(%x: tensor<4x2x4x4xf32> {apc.name = "x"}) -> (tensor<4x2x2x2xf32
 }
 
 TEST_CASE("A model without inputs has no batch") {
-  Parsed model(R"(
+  BatchedModel model(R"(
 func.func @main() -> tensor<2xf32> {
   %w = apc.parameter "w" "initializer" : tensor<2xf32>
   return %w : tensor<2xf32>
@@ -195,7 +187,7 @@ func.func @main(%scores: tensor<4x2x6x6xf32> {apc.name = "scores"}, %bias: tenso
     CHECK(dimOf(main.getResultAttr(0, batchDimAttribute)) == 0);
     CHECK(dimOf(main.getResultAttr(1, batchDimAttribute)) == -1);
   };
-  Parsed model(masked), changed(masked);
+  BatchedModel model(masked), changed(masked);
   markBatch(mainOf(*model.module));
   check(mainOf(*model.module));
   // A batch of 1 is told from a dim of 1 by what the model came with.

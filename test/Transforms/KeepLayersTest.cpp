@@ -1,13 +1,9 @@
 // Removed layers, and the parameters, inputs and results that are removed with them.
 #include "apc/Transforms/KeepLayers.h"
-#include "apc/IR/Apc.h"
+#include "Parsed.h"
 #include "apc/Support/Error.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-
-#include <catch2/catch.hpp>
 
 using namespace apc;
 
@@ -40,25 +36,20 @@ std::string layers(int count, const std::string &tail = "") {
          "return " + last + returned + " : tensor<4x4xf32>" + types + "\n}";
 }
 
-struct Parsed {
-  explicit Parsed(const std::string &text) : context(mlir::MLIRContext::Threading::DISABLED) {
-    context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    REQUIRE(module);
-  }
+struct LayeredModel : Parsed {
+  using Parsed::Parsed;
+
   size_t count(llvm::StringRef name) {
     size_t found = 0;
     module->walk([&](mlir::Operation *op) { found += op->getName().stripDialect() == name; });
     return found;
   }
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
 } // namespace
 
 TEST_CASE("6 layers become 2, with their parameters, inputs and results") {
-  Parsed parsed(layers(6));
+  LayeredModel parsed(layers(6));
   llvm::Expected<unsigned> gone = keepLayers(*parsed.module, 2);
   REQUIRE(static_cast<bool>(gone));
   CHECK(*gone == 4);
@@ -75,7 +66,7 @@ TEST_CASE("6 layers become 2, with their parameters, inputs and results") {
 }
 
 TEST_CASE("Nothing is left out where there are no more layers than wanted") {
-  Parsed parsed(layers(3));
+  LayeredModel parsed(layers(3));
   llvm::Expected<unsigned> gone = keepLayers(*parsed.module, 8);
   REQUIRE(static_cast<bool>(gone));
   CHECK(*gone == 0);
@@ -83,9 +74,9 @@ TEST_CASE("Nothing is left out where there are no more layers than wanted") {
 }
 
 TEST_CASE("A model without layers is refused, and one whose middle layers are read from beyond") {
-  Parsed flat("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n return %x : tensor<4xf32>\n}");
+  LayeredModel flat("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n return %x : tensor<4xf32>\n}");
   CHECK(takeMessage(keepLayers(*flat.module, 1).takeError()).second == "the model has no layers that repeat");
-  Parsed read(layers(5, "%z = \"apc.relu\"(%x3) : (tensor<4x4xf32>) -> tensor<4x4xf32> loc(\"peek\")\n"));
+  LayeredModel read(layers(5, "%z = \"apc.relu\"(%x3) : (tensor<4x4xf32>) -> tensor<4x4xf32> loc(\"peek\")\n"));
   CHECK_THAT(takeMessage(keepLayers(*read.module, 1).takeError()).second,
              Catch::Contains("op 'peek' reads a value of layer 3 of 5"));
 }

@@ -1,5 +1,7 @@
 // Attention and rotary embedding are recognised in their arithmetic: one op, the same results.
 #include "../ValueOf.h"
+#include "OpText.h"
+
 #include "apc/Interpret/Run.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
@@ -64,21 +66,10 @@ Recognized recognized(const std::string &arguments, const std::string &body, con
   return found;
 }
 
-std::string op(const std::string &result, const std::string &name, const std::string &operands,
-               const std::string &types, const std::string &type, const std::string &attributes = "") {
-  return "  %" + result + " = \"apc." + name + "\"(" + operands + ") {" + attributes + "} : (" + types + ") -> " +
-         type + "\n";
-}
-
-std::string constant(const std::string &name, double value, const std::string &type = "f32") {
-  return "  %" + name + " = apc.constant dense<" + std::to_string(value) + "> : tensor<" + type + ">\n";
-}
-
 /// Two batch elements, four heads, three queries, five keys, heads of two, values of six.
 constexpr const char *operands = "%q: tensor<2x4x3x2xf32>, %k: tensor<2x4x2x5xf32>, %v: tensor<2x4x5x6xf32>, "
                                  "%mask: tensor<2x1x3x5xf32>, %seen: tensor<3x5xi1>";
 const std::string scores = "tensor<2x4x3x5xf32>", result = "tensor<2x4x3x6xf32>";
-const std::string pair = scores + ", " + scores;
 
 std::string product(const std::string &q = "%q", const std::string &k = "%k") {
   return op("p", "matmul", q + ", " + k, "tensor<2x4x3x2xf32>, tensor<2x4x2x5xf32>", scores);

@@ -1,5 +1,6 @@
 // Composites are recognised in their arithmetic; arithmetic that only looks like one is left alone.
 #include "apc/Transforms/RecognizeComposites.h"
+#include "OpText.h"
 #include "apc/IR/Apc.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,15 +49,6 @@ std::vector<std::string> recognized(const std::string &body, RecognizedComposite
   std::vector<std::string> names;
   model.module->walk([&](OperatorInterface op) { names.push_back(op->getName().stripDialect().str()); });
   return names;
-}
-
-std::string constant(const std::string &name, double value) {
-  return "  %" + name + " = apc.constant dense<" + std::to_string(value) + "> : tensor<f32>\n";
-}
-
-std::string op(const std::string &result, const std::string &name, const std::string &operands,
-               const std::string &types, const std::string &type = "tensor<4x8xf32>") {
-  return "  %" + result + " = \"apc." + name + "\"(" + operands + ") : (" + types + ") -> " + type + "\n";
 }
 
 constexpr const char *full = "tensor<4x8xf32>";
@@ -196,7 +188,7 @@ TEST_CASE("losses of a softmax become a cross entropy by way of the logarithmic 
   }
   SECTION("not where the softmax is over another dim") {
     std::string other = likelihood;
-    other.replace(other.find("(%x) :"), 6, "(%x) {axis = 0 : i64} :");
+    other.replace(other.find("(%x) {}"), 7, "(%x) {axis = 0 : i64}");
     CHECK(namesOf(other, counts) == Names{"log_softmax", "negative_log_likelihood_loss", "mul"});
   }
 }

@@ -5,6 +5,7 @@
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../Sanitized.h"
 #include "../RandomGraphs.h"
+#include "../Rounding.h"
 
 #include "apc/Graph/LayerCuts.h"
 
@@ -13,8 +14,6 @@
 using namespace apc;
 
 namespace {
-
-constexpr double rounding = 1e-9;
 
 struct Setting {
   bool overlaps = false;

@@ -6,6 +6,7 @@
 #include "../../../lib/Planning/Pipeline/Workers/WorkerPools.h"
 #include "../../Sanitized.h"
 #include "../RandomGraphs.h"
+#include "../Rounding.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Support/Error.h"
@@ -18,8 +19,6 @@
 using namespace apc;
 
 namespace {
-
-constexpr double rounding = 1e-9;
 
 /// A program of a stage, and what the step of a pipeline follows from.
 struct StageProgram {
@@ -201,13 +200,13 @@ PlanRequest requestOf(const Size &size, int64_t limitBytes) {
   return request;
 }
 
-struct Tally {
+struct PipelineTally {
   size_t numPlans = 0, numFastest = 0, numNone = 0, numMissed = 0, numLimited = 0;
   double worst = 1; ///< step over the fastest
 };
 
 /// Plans a step under a limit, and compares it with the fastest of all pipelines.
-void comparePlan(const Case &own, std::optional<double> fastest, Tally &tally) {
+void comparePlan(const Case &own, std::optional<double> fastest, PipelineTally &tally) {
   llvm::Expected<Plan> plan = planGraph(own.graph, own.request, own.target, {}, {});
   if (!plan) {
     auto [fault, message] = takeMessage(plan.takeError());
@@ -227,8 +226,8 @@ void comparePlan(const Case &own, std::optional<double> fastest, Tally &tally) {
 }
 
 /// Plans steps of one size, every second one where memory binds.
-Tally compareAll(const Size &size, size_t numSteps, std::mt19937_64 &random) {
-  Tally tally;
+PipelineTally compareAll(const Size &size, size_t numSteps, std::mt19937_64 &random) {
+  PipelineTally tally;
   for (size_t number = 0; number < numSteps;) {
     constexpr int64_t unlimited = int64_t(1) << 40;
     PlanRequest request = requestOf(size, unlimited);
@@ -268,7 +267,7 @@ TEST_CASE("Pipelines of small training steps against all their pipelines, memory
       {4, {2}, 3, /*hasAllSchedules=*/true}, {4, {2, {1, 3}}, 3}, {4, {2, {3, 1}}, 3}, {4, {3, {1, 2, 1}}, 4}};
   for (const Size &size : sizes) {
     const size_t numSteps = isSanitized ? 2 : &size == sizes ? 20 : 8;
-    Tally tally = compareAll(size, numSteps, random);
+    PipelineTally tally = compareAll(size, numSteps, random);
     WARN(size.workers.str() << " workers on " << size.devices << " devices: " << tally.numPlans << " plans, "
                             << tally.numFastest << " of them the fastest, at worst " << tally.worst
                             << " times the fastest; none fits: " << tally.numNone << ", missed: " << tally.numMissed);

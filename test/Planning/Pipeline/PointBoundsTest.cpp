@@ -1,5 +1,6 @@
 // Bounds of points against the simulation of all their cuts.
 #include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
+#include "../Rounding.h"
 
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"
@@ -15,8 +16,6 @@
 using namespace apc;
 
 namespace {
-
-constexpr double rounding = 1e-9;
 
 /// A layer that takes what its minima say: F, I, W and the update.
 struct Layer {

@@ -50,6 +50,12 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "C
   set(level_MlirTest -O1)
 endif()
 
+# apc_compile_together(<target> <number>): that many of its files in one go. Files of a target share no names of their own;
+# those that must leave it with SKIP_UNITY_BUILD_INCLUSION.
+function(apc_compile_together target number)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${APC_UNITY} UNITY_BUILD_BATCH_SIZE ${number})
+endfunction()
+
 function(apc_set_level target list)
   if(level_${list})
     target_compile_options(${target} PRIVATE ${level_${list}})
@@ -99,7 +105,7 @@ function(apc_add_library room)
   target_include_directories(APC${room} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
   target_link_libraries(APC${room} PUBLIC apc_llvm ${ARG_LINK_LIBS})
   apc_set_options(APC${room})
-  set_target_properties(APC${room} PROPERTIES UNITY_BUILD ${APC_UNITY}) # files that share names leave it
+  apc_compile_together(APC${room} 16)
   apc_choose_headers(list Mlir Core ${ARG_LINK_LIBS})
   apc_use_headers(APC${room} ${list})
   if(list STREQUAL "Mlir")
@@ -113,6 +119,7 @@ function(apc_add_unit_test room)
   target_link_libraries(APC${room}Tests PRIVATE APC${room} APCTestMain ${ARG_LINK_LIBS})
   target_include_directories(APC${room}Tests PRIVATE ${PROJECT_SOURCE_DIR}/test)
   apc_set_options(APC${room}Tests LIGHT)
+  apc_compile_together(APC${room}Tests 12)
   apc_choose_headers(list MlirTest Test APC${room} ${ARG_LINK_LIBS})
   apc_use_headers(APC${room}Tests ${list})
   add_test(NAME ${room} COMMAND APC${room}Tests)

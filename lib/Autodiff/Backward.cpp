@@ -3,6 +3,7 @@
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Differentiate.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/Opaque.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -112,10 +113,9 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
   mlir::Operation *last = main.front().back().getPrevNode();
   GradientBuilder gradient(builder, op, arriving, wanted);
   auto widened = [&](mlir::Value given, mlir::Value operand) {
-    constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
     if (!widens || mlir::getElementTypeOrSelf(given).getIntOrFloatBitWidth() >= 32 || !isParameterSeen(operand))
       return given;
-    return gradient.make<CastOp>(given, gradient.attribute("to", onnxFloat));
+    return gradient.make<CastOp>(given, gradient.attribute("to", dataType(builder.getF32Type())));
   };
   if (!apc::differentiate(gradient)) {
     std::string reason = gradient.getRefusal().empty() ? "" : ": " + gradient.getRefusal().str();

@@ -2,6 +2,7 @@
 #include "Update.h"
 
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -14,8 +15,6 @@
 namespace apc {
 
 namespace {
-
-constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
 
 /// Parameters of fewer than 32 bits are stepped on a copy of 32, their master: additions below 2^-8 would be lost.
 bool isLowPrecision(ParameterOp parameter) {
@@ -258,9 +257,10 @@ mlir::Value UpdateBuilder::squareOf(ParameterOp parameter, mlir::Value gradient)
   mlir::Type type = mlir::RankedTensorType::get({}, builder.getF32Type());
   auto own = llvm::cast<mlir::RankedTensorType>(gradient.getType());
   if (!own.getElementType().isF32()) // squares of smaller ones would overflow
-    gradient = create<CastOp>(parameter.getName() + ".grad.f32", own.clone(builder.getF32Type()), gradient,
-                              builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)), parameter)
-                   ->getResult(0);
+    gradient =
+        create<CastOp>(parameter.getName() + ".grad.f32", own.clone(builder.getF32Type()), gradient,
+                       builder.getNamedAttr("to", builder.getI64IntegerAttr(dataType(builder.getF32Type()))), parameter)
+            ->getResult(0);
   mlir::Operation *square =
       create<ReduceSumSquareOp>(parameter.getName() + ".grad.square", type, {gradient, absent()},
                                 builder.getNamedAttr("keepdims", builder.getI64IntegerAttr(0)), parameter);

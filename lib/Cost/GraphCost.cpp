@@ -88,12 +88,10 @@ private:
 
 /// No axis cuts a factor that an operand has and `tensor` lacks.
 static bool areRowsWhole(const FactorRule &rule, const Strategy &strategy, const RuleTensor &tensor) {
-  auto has = [&](FactorId factor) {
-    return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
-  };
   return llvm::all_of(rule.operands, [&](const RuleTensor &operand) {
     return llvm::all_of(operand.dims, [&](const DimFactors &dim) {
-      return llvm::all_of(dim, [&](FactorId factor) { return strategy.axes[factor.index()].empty() || has(factor); });
+      return llvm::all_of(dim,
+                          [&](FactorId factor) { return strategy.axes[factor.index()].empty() || tensor.has(factor); });
     });
   });
 }

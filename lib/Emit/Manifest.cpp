@@ -15,8 +15,6 @@ namespace apc {
 
 namespace {
 
-int64_t bytesOf(const TensorShape &shape) { return shape.bytes(); }
-
 class ManifestBuilder {
 public:
   ManifestBuilder(const EmitRequest &request, Manifest &manifest) : request(request), manifest(manifest) {}
@@ -72,13 +70,13 @@ llvm::Error ManifestBuilder::add(ParameterOp parameter) {
     manifest.parameters.push_back(std::move(entry));
     return llvm::Error::success();
   }
-  if (entry.data.absent.empty() && entry.data.length == 0 && bytesOf(shape) > 0)
+  if (entry.data.absent.empty() && entry.data.length == 0 && shape.bytes() > 0)
     entry.data.absent = "its data has been taken out";
   // The number of values in a run of varints is known when the run is read.
-  if (entry.data.absent.empty() && !entry.data.isVarints && entry.data.length != bytesOf(shape))
+  if (entry.data.absent.empty() && !entry.data.isVarints && entry.data.length != shape.bytes())
     return inputError("{0}: parameter '{1}' has {2} bytes of data, its shape needs {3}", entry.data.file, entry.name,
-                      entry.data.length, bytesOf(shape));
-  entry.shardBytes = bytesOf(manifest.layouts[entry.layout].localShape);
+                      entry.data.length, shape.bytes());
+  entry.shardBytes = manifest.layouts[entry.layout].localShape.bytes();
   manifest.parameters.push_back(std::move(entry));
   return llvm::Error::success();
 }

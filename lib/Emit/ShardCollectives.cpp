@@ -1,6 +1,8 @@
 // Collectives of the shard dialect.
 #include "ShardCollectives.h"
 
+#include "apc/IR/CollectivePlaces.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
@@ -38,14 +40,6 @@ mlir::shard::ReductionKind reductionOf(Combiner combiner) {
     llvm_unreachable("written as a maximum and a sum");
   }
   llvm_unreachable("every combiner has a kind");
-}
-
-/// The dim in which `longer` has axes that `shorter` has not.
-unsigned dimWithMore(const Sharding &longer, const Sharding &shorter) {
-  for (unsigned dim = 0; dim < longer.numDims(); ++dim)
-    if (longer.dims[dim].size() > shorter.dims[dim].size())
-      return dim;
-  return 0;
 }
 
 } // namespace
@@ -139,13 +133,6 @@ mlir::Value ShardCollectives::combineLogSums(mlir::Location loc, const Coalesced
   if (collective.kind == CollectiveKind::ReduceScatter)
     greatest = convertValue(loc, cut, value, greatest, result);
   return arith::AddFOp::create(builder, loc, greatest, math::LogOp::create(builder, loc, sums));
-}
-
-/// The parts of a dim in pieces of `held`, as those of `cut`.
-static llvm::SmallVector<int64_t, 4> partsBetween(const CoalescedCollective::Value &value, Sharding held,
-                                                  const Sharding &cut, unsigned dim, const Mesh &mesh) {
-  setParts(held.parted, dim, cut.partsOf(dim));
-  return localParts(value.dims[dim], held, dim, mesh);
 }
 
 mlir::Value ShardCollectives::beforeCut(const CoalescedCollective::Value &value, mlir::Value input, unsigned dim,

@@ -15,7 +15,7 @@ namespace apc {
 
 namespace {
 
-struct TableHash {
+struct WrittenTableHash {
   size_t operator()(const NodeTable &table) const {
     StableHash hash;
     for (auto [name, cost] : llvm::zip(table.names, table.costs)) {
@@ -145,8 +145,8 @@ private:
 
   Problem problem;
   llvm::StringMap<NodeId> nodeByName;
-  HashInterner<NodeTable, TableHash> nodeTables; ///< equal tables are shared
-  HashInterner<PairTable, TableHash> pairTables;
+  HashInterner<NodeTable, WrittenTableHash> nodeTables; ///< equal tables are shared
+  HashInterner<PairTable, WrittenTableHash> pairTables;
 };
 
 void write(JsonWriter &json, const NodeTable &table) {

@@ -35,6 +35,11 @@ struct RuleTensor {
   /// `(i w){256 128 128}` with i=128, and the results `(i w)`, `i`, `i`.
   PartedDims parted = {};
 
+  /// True when a dim consists of `factor`, or of it and others.
+  bool has(FactorId factor) const {
+    return llvm::any_of(dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+  }
+
   friend bool operator==(const RuleTensor &, const RuleTensor &) = default;
 };
 

@@ -7,6 +7,7 @@
 #include "Quotients.h"
 
 #include "apc/IR/Apc.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/Ops/Loss/Loss.h"
@@ -21,8 +22,6 @@
 namespace apc {
 
 namespace {
-
-constexpr int64_t onnxFloat = 1; // f32, by ONNX's numbers of types
 
 /// The op that computes `loss`, seen through views of its one element.
 mlir::Operation *makerOf(mlir::Value loss) {
@@ -67,7 +66,9 @@ private:
   double nearOne(const BatchShares &shares, mlir::Value below) const;
   WeighedLoss byMaker(mlir::Operation *since);
   void replaceLoss(mlir::Value own);
-  mlir::NamedAttribute toFloat() { return builder.getNamedAttr("to", builder.getI64IntegerAttr(onnxFloat)); }
+  mlir::NamedAttribute toFloat() {
+    return builder.getNamedAttr("to", builder.getI64IntegerAttr(dataType(builder.getF32Type())));
+  }
   mlir::Value absent() { return NoneOp::create(builder, loss.getLoc()); }
   mlir::Type lossElement() const { return mlir::getElementTypeOrSelf(loss.getType()); }
 

@@ -20,7 +20,7 @@ std::string printOp(mlir::Operation *op) {
   return op->getName().getStringRef().str() + (name ? " '" + name.str() + "'" : "");
 }
 
-bool isNamedAnywhere(mlir::Value value) {
+bool isWrittenWhereUsed(mlir::Value value) {
   return value.getDefiningOp() && llvm::isa<ConstantOp, NoneOp>(value.getDefiningOp());
 }
 
@@ -188,7 +188,7 @@ void HloModuleWriter::addArguments(const HloPart &part, HloProgram &written,
         add(operand, "input", name ? name.str() : std::to_string(argument.getArgNumber()));
       } else if (auto parameter = llvm::dyn_cast<ParameterOp>(source)) {
         add(operand, "parameter", parameter.getName().str());
-      } else if (!own.contains(source) && !isNamedAnywhere(operand)) {
+      } else if (!own.contains(source) && !isWrittenWhereUsed(operand)) {
         add(operand, "kept", keptName(operand));
       }
     }
@@ -204,7 +204,7 @@ std::vector<std::pair<mlir::Value, HloValue>> resultsOf(const HloPart &part, llv
   for (const HloPart &other : later)
     for (mlir::Operation *op : other.ops)
       for (mlir::Value operand : op->getOperands())
-        if (operand.getDefiningOp() && own.contains(operand.getDefiningOp()) && !isNamedAnywhere(operand) &&
+        if (operand.getDefiningOp() && own.contains(operand.getDefiningOp()) && !isWrittenWhereUsed(operand) &&
             !operand.getDefiningOp<ParameterOp>())
           kept.insert(operand);
   for (mlir::Value value : kept)

@@ -167,6 +167,8 @@ std::optional<std::string> pythonTensor(mlir::DenseElementsAttr value) {
   return "torch.tensor(" + nestedList(value) + rest;
 }
 
+bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
+
 std::string pythonName(llvm::StringRef text) {
   std::string name;
   char before = '_';

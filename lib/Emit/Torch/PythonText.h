@@ -27,6 +27,8 @@ std::string pythonValue(mlir::Attribute attribute);
 /// A tensor that is made on `device`: `torch.tensor([...], dtype=..., device=device)`, or `torch.full` of one value.
 /// Empty when it holds more numbers than a program wants to read.
 std::optional<std::string> pythonTensor(mlir::DenseElementsAttr value);
+/// True for what a name consists of, its first character aside.
+bool isNamePart(char c);
 /// `text` as a name: "/h.0/c_fc/MatMul" -> "h_0_c_fc_mat_mul".
 std::string pythonName(llvm::StringRef text);
 /// A line of code, broken behind commas where it is longer than 120 columns. A comment that does not fit behind it goes

@@ -1,6 +1,8 @@
 // Runs of statements found by their texts without numbers.
 #include "RollLoops.h"
 
+#include "PythonText.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -24,8 +26,6 @@ struct Statement {
 };
 
 constexpr size_t columns = 110; ///< of a line of a long statement
-
-bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 /// Is a number of `text` from `at` to `end` an index of a table, or an end of a slice of it: `x[3]`, `x[0:3]`?
 bool isIndexAt(llvm::StringRef text, size_t at, size_t end) {
@@ -64,7 +64,7 @@ Statement cutAtNumbers(llvm::StringRef text) {
 }
 
 /// Statements from `begin` on, `length` of them `count` times.
-struct Run {
+struct Repetition {
   size_t begin = 0, length = 0, count = 0;
   size_t lines = 0; ///< of the statements of one block, as they are broken
   size_t saved() const { return lines * (count - 1); }
@@ -91,12 +91,12 @@ public:
 
 private:
   /// The longest run of blocks of `length` from `begin` on.
-  Run runAt(size_t begin, size_t length) const;
-  Run bestRun(size_t begin) const;
+  Repetition runAt(size_t begin, size_t length) const;
+  Repetition bestRun(size_t begin) const;
   bool isSameBlock(size_t a, size_t b, size_t length) const;
   /// Do numbers change from the second block to the third as from the first to the second?
   bool isSameStep(size_t a, size_t b, size_t c, size_t length) const;
-  void print(const Run &run, std::vector<std::string> &lines) const;
+  void print(const Repetition &run, std::vector<std::string> &lines) const;
 
   llvm::ArrayRef<std::string> texts;
   std::vector<Statement> all;
@@ -121,8 +121,8 @@ bool Roller::isSameStep(size_t a, size_t b, size_t c, size_t length) const {
   return true;
 }
 
-Run Roller::runAt(size_t begin, size_t length) const {
-  Run run{begin, length, 1};
+Repetition Roller::runAt(size_t begin, size_t length) const {
+  Repetition run{begin, length, 1};
   for (const std::string &text : texts.slice(begin, length))
     run.lines += 1 + text.size() / columns;
   while (isSameBlock(begin, begin + run.count * length, length) &&
@@ -132,12 +132,12 @@ Run Roller::runAt(size_t begin, size_t length) const {
   return run;
 }
 
-Run Roller::bestRun(size_t begin) const {
+Repetition Roller::bestRun(size_t begin) const {
   constexpr size_t mostTried = 16, longest = 400;
-  Run best{begin, 1, 1, 1};
+  Repetition best{begin, 1, 1, 1};
   size_t other = next[begin];
   for (size_t tried = 0; tried < mostTried && other < all.size() && other - begin <= longest; ++tried) {
-    Run run = runAt(begin, other - begin);
+    Repetition run = runAt(begin, other - begin);
     if (run.saved() > best.saved())
       best = run;
     other = next[other];
@@ -155,7 +155,7 @@ std::string affine(int64_t factor, int64_t addend) {
   return text;
 }
 
-void Roller::print(const Run &run, std::vector<std::string> &lines) const {
+void Roller::print(const Repetition &run, std::vector<std::string> &lines) const {
   auto step = [&](size_t i, size_t slot) {
     return all[run.begin + run.length + i].slots[slot].value - all[run.begin + i].slots[slot].value;
   };
@@ -196,7 +196,7 @@ std::vector<std::string> Roller::roll() {
   constexpr size_t least = 3; // lines that a loop must save
   std::vector<std::string> lines;
   for (size_t at = 0; at < all.size();) {
-    Run run = bestRun(at);
+    Repetition run = bestRun(at);
     // A better run may begin inside this one.
     for (size_t later = at + 1; run.saved() >= least && later < at + run.length; ++later)
       if (bestRun(later).saved() > run.saved())

@@ -1,6 +1,8 @@
 // Python functions cut out of their files.
 #include "TorchFunctions.h"
 
+#include "PythonText.h"
+
 #include "apc/IR/TorchOps.h"
 #include "apc/Support/Error.h"
 
@@ -9,8 +11,6 @@
 namespace apc {
 
 namespace {
-
-bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
 /// Calls `visit` with each identifier of `text`, and where it begins.
 template <typename Visit>

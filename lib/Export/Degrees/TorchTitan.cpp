@@ -37,7 +37,7 @@ void limitStorage(const ExportSource &source, TargetLayout &nearest) {
   }
 }
 
-void limitRecompute(TargetLayout &nearest) {
+void limitToWholeLayers(TargetLayout &nearest) {
   std::optional<RecomputeSetting> &recompute = nearest.layout.recompute;
   if (!recompute || *recompute == RecomputeSetting() || *recompute == RecomputeSetting(RecomputeChoice::Full))
     return;
@@ -111,7 +111,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
     return std::move(error);
   TargetLayout nearest{layout, {}};
   limitStorage(source, nearest);
-  limitRecompute(nearest);
+  limitToWholeLayers(nearest);
   runWhole(nearest, "torchtitan");
   unsigned numNameless = 0;
   for (const GraphValue &value : source.graph.values)

@@ -16,7 +16,7 @@ namespace {
 /// "RS(0)": a letter for each axis of the mesh.
 std::string placementText(const PlanMesh &mesh, const NamedSharding &sharding) {
   std::string text;
-  for (const Placement &placement : placementsOf(mesh, sharding))
+  for (const ValuePlacement &placement : placementsOf(mesh, sharding))
     text += placement.dim       ? "S(" + std::to_string(*placement.dim) + ")"
             : placement.partial ? "P(" + combinerName(*placement.partial).str() + ")"
                                 : "R";

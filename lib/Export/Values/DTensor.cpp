@@ -10,10 +10,10 @@
 
 namespace apc {
 
-std::vector<Placement> placementsOf(const PlanMesh &mesh, const NamedSharding &sharding) {
-  std::vector<Placement> placements;
+std::vector<ValuePlacement> placementsOf(const PlanMesh &mesh, const NamedSharding &sharding) {
+  std::vector<ValuePlacement> placements;
   for (const PlanAxis &axis : mesh.axes) {
-    Placement placement;
+    ValuePlacement placement;
     for (auto [dim, axes] : llvm::enumerate(sharding.dims))
       if (llvm::is_contained(axes, axis.name))
         placement.dim = static_cast<int64_t>(dim);
@@ -38,9 +38,9 @@ void addPlacementReasons(const PlanMesh &mesh, const PlanSharding &sharding, Gro
 }
 
 /// "[Replicate(), Shard(0)]".
-static std::string textOf(llvm::ArrayRef<Placement> placements) {
+static std::string textOf(llvm::ArrayRef<ValuePlacement> placements) {
   std::string text;
-  for (const Placement &placement : placements) {
+  for (const ValuePlacement &placement : placements) {
     text += text.empty() ? "" : ", ";
     if (placement.dim)
       text += "Shard(" + std::to_string(*placement.dim) + ")";

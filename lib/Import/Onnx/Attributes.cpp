@@ -14,7 +14,7 @@ namespace {
 
 constexpr int maxListEntries = 1 << 24; ///< a forest has one for each of its nodes
 
-enum Kind : int32_t { Float = 1, Int, String, Tensor, Graph, Floats, Ints, Strings };
+enum Kind : int32_t { kindFloat = 1, kindInt, kindString, kindTensor, kindGraph, kindFloats, kindInts, kindStrings };
 
 llvm::Expected<mlir::Attribute> convertTensor(const TensorProto &tensor, llvm::StringRef what,
                                               mlir::MLIRContext *context) {
@@ -53,35 +53,35 @@ int32_t attributeKind(const AttributeProto &attribute) {
   if (attribute.type() != 0)
     return attribute.type();
   if (attribute.has_f())
-    return Float;
+    return kindFloat;
   if (attribute.has_i())
-    return Int;
+    return kindInt;
   if (attribute.has_s())
-    return String;
+    return kindString;
   if (attribute.has_t())
-    return Tensor;
+    return kindTensor;
   if (attribute.has_g())
-    return Graph;
+    return kindGraph;
   if (attribute.floats_size() > 0)
-    return Floats;
-  return attribute.strings_size() > 0 ? Strings : Ints;
+    return kindFloats;
+  return attribute.strings_size() > 0 ? kindStrings : kindInts;
 }
 
 std::string describeAttribute(const AttributeProto &attribute) {
   switch (attributeKind(attribute)) {
-  case Float:
+  case kindFloat:
     return llvm::formatv("{0} (a float)", llvm::format("%g", attribute.f()));
-  case Int:
+  case kindInt:
     return llvm::formatv("{0}", attribute.i());
-  case String:
+  case kindString:
     return "'" + attribute.s() + "'";
-  case Tensor:
+  case kindTensor:
     return "a tensor";
-  case Floats:
+  case kindFloats:
     return "a list of floats";
-  case Ints:
+  case kindInts:
     return "a list of integers";
-  case Strings:
+  case kindStrings:
     return "a list of strings";
   default:
     return llvm::formatv("of kind {0}", attributeKind(attribute));
@@ -94,21 +94,21 @@ llvm::Expected<mlir::Attribute> convertAttribute(const AttributeProto &attribute
   if (std::max({attribute.floats_size(), attribute.ints_size(), attribute.strings_size()}) > maxListEntries)
     return inputError("{0} is a list of more than {1} entries", what, maxListEntries);
   switch (attributeKind(attribute)) {
-  case Float:
+  case kindFloat:
     return builder.getF32FloatAttr(attribute.f());
-  case Int:
+  case kindInt:
     return builder.getI64IntegerAttr(attribute.i());
-  case String:
+  case kindString:
     return builder.getStringAttr(attribute.s());
-  case Tensor:
+  case kindTensor:
     return convertTensor(attribute.t(), what, context);
-  case Floats:
+  case kindFloats:
     return builder.getDenseF32ArrayAttr(
         llvm::ArrayRef(attribute.floats().data(), static_cast<size_t>(attribute.floats_size())));
-  case Ints:
+  case kindInts:
     return builder.getDenseI64ArrayAttr(
         llvm::ArrayRef(attribute.ints().data(), static_cast<size_t>(attribute.ints_size())));
-  case Strings: {
+  case kindStrings: {
     llvm::SmallVector<mlir::Attribute> strings;
     for (const std::string &text : attribute.strings())
       strings.push_back(builder.getStringAttr(text));
@@ -125,15 +125,15 @@ mlir::DenseElementsAttr attributeAsOperand(const AttributeProto &attribute, mlir
   mlir::Type i64 = mlir::IntegerType::get(context, 64), f32 = mlir::Float32Type::get(context);
   mlir::Type floating = element && llvm::isa<mlir::FloatType>(element) ? element : f32;
   switch (attributeKind(attribute)) {
-  case Float:
+  case kindFloat:
     return apc::Tensor{{}, floating, {}, {attribute.f()}}.toAttribute();
-  case Int:
+  case kindInt:
     return apc::Tensor{{1}, i64, {attribute.i()}, {}}.toAttribute();
-  case Floats:
+  case kindFloats:
     // Lists keep f32: scales and regions are f32 whatever the type of the tensor.
     return apc::Tensor{{attribute.floats_size()}, f32, {}, {attribute.floats().begin(), attribute.floats().end()}}
         .toAttribute();
-  case Ints:
+  case kindInts:
     return apc::Tensor{{attribute.ints_size()}, i64, {attribute.ints().begin(), attribute.ints().end()}, {}}
         .toAttribute();
   default:

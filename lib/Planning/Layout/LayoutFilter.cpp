@@ -7,10 +7,6 @@
 
 namespace apc {
 
-static bool hasFactor(const RuleTensor &tensor, FactorId factor) {
-  return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
-}
-
 /// The axes of two lists, outermost first.
 static AxisList joined(const AxisList &a, const AxisList &b) {
   AxisList axes = a;
@@ -136,7 +132,7 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
     return std::nullopt;
   const FactorRule &rule = graph.ruleOf(op);
   std::optional<unsigned> weight = cutWeight(op);
-  if (!weight || !hasFactor(rule.operands[*weight], factor))
+  if (!weight || !rule.operands[*weight].has(factor))
     return 0;
   return rule.operands[*weight].sparse && rule.isReduction(factor) ? ofRows : ofWeight;
 }

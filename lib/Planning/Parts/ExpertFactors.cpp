@@ -11,10 +11,6 @@ namespace apc {
 
 namespace {
 
-bool hasFactor(const RuleTensor &tensor, FactorId factor) {
-  return llvm::any_of(tensor.dims, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
-}
-
 class ExpertFinder {
 public:
   explicit ExpertFinder(const OpGraph &graph)
@@ -47,8 +43,8 @@ private:
       return std::nullopt;
     for (unsigned factor = 0; factor < rule.numFactors(); ++factor) {
       FactorId own(factor);
-      if (rule.factor(own).size > 1 && hasFactor(rule.operands[0], own) && hasFactor(rule.operands[1], own) &&
-          hasFactor(rule.results[0], own))
+      if (rule.factor(own).size > 1 && rule.operands[0].has(own) && rule.operands[1].has(own) &&
+          rule.results[0].has(own))
         return own;
     }
     return std::nullopt;
@@ -63,7 +59,7 @@ private:
       if (!operand || !found[graph.value(*operand).producer.index()])
         continue;
       std::optional<FactorId> factor = factorFrom(*operand, rule.operands[index]);
-      if (factor && hasFactor(rule.results[0], *factor)) {
+      if (factor && rule.results[0].has(*factor)) {
         found[id.index()] = factor;
         return;
       }
@@ -107,7 +103,7 @@ private:
   void markOperands(OpId id) {
     const FactorRule &rule = graph.ruleOf(id);
     for (auto [index, operand] : llvm::enumerate(graph.op(id).operands))
-      if (operand && hasFactor(rule.operands[index], *found[id.index()]))
+      if (operand && rule.operands[index].has(*found[id.index()]))
         markProducer(*operand, rule.operands[index], *found[id.index()]);
   }
 

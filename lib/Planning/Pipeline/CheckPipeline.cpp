@@ -17,7 +17,7 @@ namespace apc {
 
 namespace {
 
-constexpr llvm::StringLiteral schedule = "the schedule has", program = "the program has";
+constexpr llvm::StringLiteral schedule = "the schedule has", programHas = "the program has";
 
 /// The point that a plan names.
 llvm::Expected<PipelinePoint> statedPoint(const Plan &plan, int64_t microBatches) {
@@ -31,16 +31,16 @@ llvm::Expected<PipelinePoint> statedPoint(const Plan &plan, int64_t microBatches
 }
 
 llvm::Error checkTransfers(llvm::ArrayRef<PlanTransfer> stated, llvm::ArrayRef<PlanTransfer> truth, bool isOfCluster) {
-  if (llvm::Error error = expectSame("number of transfers", stated.size(), truth.size(), program))
+  if (llvm::Error error = expectSame("number of transfers", stated.size(), truth.size(), programHas))
     return error;
   FirstError check;
   for (const auto &[own, known] : llvm::zip_equal(stated, truth)) {
     std::string place = "transfer of value '" + own.value + "': ";
-    check(expectSame(place + "value", own.value, known.value, program));
-    check(expectSame(place + "from", own.from, known.from, program));
-    check(expectSame(place + "to", own.to, known.to, program));
-    check(expectSame(place + "time", own.time, known.time, program));
-    check(expectSame(place + "bytes", own.bytes, known.bytes, program));
+    check(expectSame(place + "value", own.value, known.value, programHas));
+    check(expectSame(place + "from", own.from, known.from, programHas));
+    check(expectSame(place + "to", own.to, known.to, programHas));
+    check(expectSame(place + "time", own.time, known.time, programHas));
+    check(expectSame(place + "bytes", own.bytes, known.bytes, programHas));
     if (isOfCluster)
       check(expectClose(place + "seconds", own.seconds, known.seconds, "its links take"));
   }
@@ -51,10 +51,10 @@ llvm::Error checkParts(const StagePlan &stage, const PlanStageSeconds &truth, co
   if (!stage.parts)
     return noPlanError("{0}seconds is missing; a stage of a pipeline has them", place);
   FirstError check;
-  check(expectClose(place + "seconds.forward", stage.parts->forward, truth.forward, program));
-  check(expectClose(place + "seconds.backward", stage.parts->backward, truth.backward, program));
-  check(expectClose(place + "seconds.weights", stage.parts->weights, truth.weights, program));
-  check(expectClose(place + "seconds.update", stage.parts->update, truth.update, program));
+  check(expectClose(place + "seconds.forward", stage.parts->forward, truth.forward, programHas));
+  check(expectClose(place + "seconds.backward", stage.parts->backward, truth.backward, programHas));
+  check(expectClose(place + "seconds.weights", stage.parts->weights, truth.weights, programHas));
+  check(expectClose(place + "seconds.update", stage.parts->update, truth.update, programHas));
   return check.take();
 }
 
@@ -109,8 +109,8 @@ llvm::Error checkTogether(const Plan &plan, const CutStep &step, const PipelineP
       continue;
     for (MemoryCategory category : allMemoryCategories())
       check(expectSame(place + "." + memoryCategoryName(category), (*stage.memoryTogether)[category],
-                       together[index][category], program));
-    check(expectSame(place + ".host", stage.memoryTogether->hostBytes, together[index].hostBytes, program));
+                       together[index][category], programHas));
+    check(expectSame(place + ".host", stage.memoryTogether->hostBytes, together[index].hostBytes, programHas));
   }
   return check.take();
 }
@@ -165,7 +165,7 @@ llvm::Error checkPipelineStatements(const OpGraph &graph, const Plan &plan) {
   llvm::Expected<CheckedStages> stages = checkStages(plan, *step, *point);
   if (!stages)
     return stages.takeError();
-  if (llvm::Error error = expectSame("devices_used", plan.devicesUsed, stages->devicesUsed, program))
+  if (llvm::Error error = expectSame("devices_used", plan.devicesUsed, stages->devicesUsed, programHas))
     return error;
   return stages->isOfCluster ? checkStep(plan, *step, *point, *stages) : llvm::Error::success();
 }

@@ -21,9 +21,6 @@ std::optional<double> least(llvm::ArrayRef<double> values) {
   return result;
 }
 
-/// Above every sum of three accepted costs (`Problem::check`) and their messages.
-constexpr double ceiling = 0x1p300;
-
 } // namespace
 
 TrwsBound::TrwsBound(const WeightedProblem &weighted, std::vector<double> copies)

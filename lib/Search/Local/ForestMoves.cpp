@@ -12,8 +12,6 @@ namespace apc {
 
 namespace {
 
-/// Above every sum of costs that `check` accepts.
-constexpr double ceiling = 0x1p300;
 constexpr double leastGain = 1e-12; ///< relative; a smaller gain may be rounding
 
 class Forests {

@@ -5,6 +5,9 @@
 
 namespace apc {
 
+/// Above every sum of costs that `Problem::check` accepts and of the messages of a bound.
+inline constexpr double ceiling = 0x1p300;
+
 /// Rows of a table, one for each state of the eliminated variable: row v starts at cells + v * stride.
 struct RowsOfStates {
   const double *cells;

@@ -1,6 +1,7 @@
 // A table of pairs in the form in which pruning compares strategies.
 #pragma once
 
+#include "MinPlus.h"
 #include "PairKinds.h"
 
 #include <algorithm>
@@ -70,9 +71,6 @@ private:
   enum class Relation : uint8_t { Unknown, Dominates, DoesNotDominate };
 
   static constexpr size_t mostRemembered = 512; ///< kinds: 256 KiB of relations
-
-  /// Above every cost that `check` accepts.
-  static constexpr double ceiling = 0x1p300;
 
   const double *row(size_t kind) const { return cells.data() + kind * length; }
 

@@ -22,7 +22,7 @@ bool isLeadingName(llvm::StringRef name) {
 using Words = llvm::SmallVector<llvm::StringRef, 8>;
 
 /// Words of one tensor; parentheses are words of their own: "b (h d)" -> b ( h d ).
-Words splitWords(llvm::StringRef text) {
+Words wordsOfTensor(llvm::StringRef text) {
   Words words;
   while (!(text = text.ltrim(" \t\n")).empty()) {
     size_t length = std::max<size_t>(1, std::min(text.size(), text.find_first_of(" \t\n()")));
@@ -78,7 +78,7 @@ private:
     for (llvm::StringRef tensorText : texts) {
       Place place{kind, tensors.size()};
       tensors.emplace_back();
-      if (llvm::Error error = parseTensor(splitWords(tensorText), place, tensors.back()))
+      if (llvm::Error error = parseTensor(wordsOfTensor(tensorText), place, tensors.back()))
         return error;
     }
     return llvm::Error::success();

@@ -17,6 +17,8 @@ std::optional<double> scalarOf(mlir::Value value) {
   return number.convertToDouble();
 }
 
+mlir::Type elementOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType(); }
+
 bool near(double a, double b) { return std::fabs(a - b) <= 1e-3 * std::fabs(b); }
 
 namespace {

@@ -10,6 +10,9 @@ namespace apc {
 /// The number of a constant whose elements are all equal (a scalar, mostly).
 std::optional<double> scalarOf(mlir::Value value);
 
+/// The element type of a tensor.
+mlir::Type elementOf(mlir::Value value);
+
 /// Equal to 1e-3 relative: exporters round constants to f16.
 bool near(double a, double b);
 

@@ -11,8 +11,6 @@ namespace apc {
 
 namespace {
 
-mlir::Type elementOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType(); }
-
 /// The parts between two products that make one attention.
 struct Attention {
   mlir::Value q, k, v, mask;

@@ -82,8 +82,6 @@ bool isScaleOf(mlir::Value scale, mlir::Value x) {
   return dimsOf(scale).size() == 1 && !dimsOf(x).empty() && dimsOf(scale)[0] == dimsOf(x).back();
 }
 
-mlir::Type elementOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType(); }
-
 struct RecognizeRmsNorm : mlir::OpRewritePattern<MulOp> {
   RecognizeRmsNorm(mlir::MLIRContext *context, RecognizedComposites &counts)
       : OpRewritePattern(context), counts(counts) {}

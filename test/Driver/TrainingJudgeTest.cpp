@@ -43,9 +43,9 @@ struct TrainedModel {
 
 // AdamW divides gradients by their size: those of biases of keys are zero but for rounding, and move by a whole step.
 TEST_CASE("Steps of Adam agree with one device, where gradients are zero but for rounding too") {
-  for (const char *name : {"gpt", "vit", "moe"}) {
+  for (auto [name, devices] : {std::pair("gpt", 6), {"vit", 2}, {"moe", 2}}) {
     INFO(name);
-    TrainedModel model(name, 6, "mse");
+    TrainedModel model(name, devices, "mse");
     CHECK(model.differing(*model.built->original) == std::vector<std::string>());
     CHECK(model.differing(*model.built->imported) == std::vector<std::string>());
   }

@@ -118,6 +118,9 @@ struct PlanRequest {
   bool sensitivity = false; ///< also plan with figures of the cluster 20 % down and up: eight more searches
 };
 
+/// Is any plan that fits near enough to the fastest?
+inline bool takesAny(const PlanRequest &request) { return request.gapTolerance >= 1; }
+
 /// The copies of a micro-batch; 1 where the request leaves them open.
 inline int64_t copiesOf(const PlanRequest &request) { return request.copies.count.value_or(1); }
 

@@ -20,7 +20,7 @@ llvm::Expected<Plan> chooseOrExplain(const PlanRequest &request, const PointPlan
     return llvm::Error(std::move(own));
   }));
   const double left = request.timeLimitSeconds - watch.seconds();
-  if (!unexplained || left <= 0 || points.isStopped())
+  if (!unexplained || !points.control.explainsShortage || left <= 0 || points.isStopped())
     return std::move(error);
   llvm::consumeError(std::move(error));
   PlanRequest own = unexplained->last;

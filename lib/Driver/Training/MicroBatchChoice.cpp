@@ -23,8 +23,8 @@ struct Untried {
 class MicroBatchChoice {
 public:
   MicroBatchChoice(const PlanRequest &request, const PointPlanner &points)
-      : request(request), trials(request, {points.whole, points.quick, points.least, points.onlyAdds}, points.control) {
-  }
+      : request(request), points(points),
+        trials(request, {points.whole, points.quick, points.least, points.onlyAdds}, points.control) {}
 
   llvm::Expected<Plan> run();
 
@@ -33,21 +33,20 @@ private:
   llvm::Expected<Untried> tryAll(llvm::ArrayRef<PlanRequest> points);
   /// Is none of the points \p left worth a try, after \p worse numbers in a row that gave nothing better?
   llvm::Expected<Untried> lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse);
-  llvm::Error nothingFits(size_t all) const;
+  llvm::Error nothingFits(size_t all, bool isExplained) const;
   Plan describe(const Untried &untried) const;
 
   const PlanRequest &request;
+  const PointPlanner &points;
   TrainingTrials trials;
   size_t numTried = 0;
 };
 
 llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
-  if (left.empty())
-    return Untried{true, std::nullopt};
-  if (!trials.found())
-    return Untried{trials.secondsLeft() <= 0, std::nullopt};
-  if (trials.isStopped())
-    return Untried{true, 0, SearchEnd::Interrupt};
+  if (left.empty() || !trials.found())
+    return Untried{left.empty() || trials.secondsLeft() <= 0, std::nullopt};
+  if (trials.isStopped() || trials.isEnough())
+    return Untried{true, 0, trials.end()};
   llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
   if (!least)
     return least.takeError();
@@ -57,14 +56,15 @@ llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> 
   return Untried{isBounded || worse >= patience || end != SearchEnd::Finished, *least, end};
 }
 
-llvm::Error MicroBatchChoice::nothingFits(size_t all) const {
+llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
   if (llvm::Error refused = trials.refusedAll())
     return refused;
   std::string text = "with any number of micro-batches and any --recompute that is allowed: ";
   if (numTried < all || trials.isStopped())
     text = llvm::formatv("{0} when {1} of {2} numbers of micro-batches had been tried; with the last: ",
                          trials.isStopped() ? "stopped" : "the time limit was over", numTried, all);
-  return llvm::make_error<NothingFits>(text, trials.lastFailure(), trials.tried(), trials.lastFailed());
+  return llvm::make_error<NothingFits>(text, trials.lastFailure(), trials.tried(),
+                                       isExplained ? std::nullopt : trials.lastFailed());
 }
 
 Plan MicroBatchChoice::describe(const Untried &untried) const {
@@ -98,17 +98,17 @@ llvm::Expected<Plan> MicroBatchChoice::run() {
   if (!requests)
     return requests.takeError();
   const bool isOne = requests->size() == 1 && policiesOf(request).size() == 1;
-  isOne ? trials.insist() : trials.keepTimeToFinish();
+  isOne ? trials.insist(points.explained) : trials.keepTimeToFinish();
   llvm::Expected<Untried> untried = tryAll(*requests);
-  if (untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
-    trials.insist();
+  if (!isOne && untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
+    trials.insist(points.whole);
     untried = tryAll(*requests);
   }
   if (!untried)
     return untried.takeError();
   if (llvm::Error error = trials.finish())
     return std::move(error);
-  return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(requests->size());
+  return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(requests->size(), isOne);
 }
 
 } // namespace

@@ -45,7 +45,7 @@ void Trials::run(const Alternatives &alternatives, size_t shares) {
     request.timeLimitSeconds = until - control.clock->seconds();
     if (control.report)
       control.report("trying " + own.flags);
-    PlanningControl quiet = control;
+    PlanningControl quiet = control.withoutExplanation();
     quiet.report = nullptr;
     quiet.begin.reset();
     llvm::Expected<Plan> plan = searchModel(request, quiet);

@@ -35,9 +35,9 @@ public:
   /// policies where some fit and others do not; true when that gave a better plan. \p pointsLeft share the time that is
   /// left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
-  /// Plans every point to the end from now on.
-  void insist() {
-    plan.quick = plan.whole;
+  /// Plans every point to the end from now on, by \p planner.
+  void insist(PlanRequested planner) {
+    plan.quick = planner;
     keptSeconds = 0;
   }
   /// Keeps a share of the time for `finish`.
@@ -51,6 +51,8 @@ public:
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
+  /// Is there a plan, and any plan that fits will do?
+  bool isEnough() const { return best && takesAny(request); }
   /// None once the user has asked to stop.
   double secondsLeft() const { return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - watch.seconds(); }
   /// Finished: there is time for more.

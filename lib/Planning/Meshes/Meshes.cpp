@@ -169,7 +169,7 @@ static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::Ar
   MeshChoice times;
   std::vector<SearchedMesh> meshes;
   buildAndSearch(task, first, meshes, times);
-  bool isToRefine = mayRefine && goesToTheEnd(task.control.effort, isByFirstSums(meshes));
+  bool isToRefine = mayRefine && !takesAny(task.request) && goesToTheEnd(task.control.effort, isByFirstSums(meshes));
   Refinement refinement = isToRefine ? refine(task, meshes) : Refinement();
   buildAndSearch(task, refinement.meshes, meshes, times);
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));
@@ -214,7 +214,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   constexpr double little = 0.01; // of the time limit
   bool isFirst = choice && choice->best && task.control.effort != PlanningEffort::Proofs &&
                  watch.seconds() > little * task.request.timeLimitSeconds;
-  bool isEnough = choice && (choice->isByFirstSums || isFirst);
+  bool isEnough = choice && (choice->isByFirstSums || isFirst || (choice->best && takesAny(task.request)));
   if (!choice || isEnough || task.isOutOfTime(PlanningTask::Part::Search))
     return choice;
   std::optional<PlanRequest> request = withoutGathering(task);

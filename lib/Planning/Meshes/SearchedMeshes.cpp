@@ -37,15 +37,15 @@ std::optional<double> fastest(llvm::ArrayRef<std::unique_ptr<MeshSearch>> search
   return seconds;
 }
 
-/// An answer for each mesh: first for those with a trivial bound near the least, then for those that may still hold
-/// something faster. Meshes of thousands of devices on one axis, which no factor can use, go that way.
+/// An answer for each mesh: first for those with a trivial bound \p nearness times the least or below, then for those
+/// that may still hold something faster. Meshes of thousands of devices on one axis, which no factor can use, go that
+/// way.
 void searchFirstOnAll(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, unsigned numThreads,
-                      std::optional<double> known) {
+                      std::optional<double> known, double nearness) {
   forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->setBound(); });
   double least = searches.front()->lowerBoundSeconds();
   for (const std::unique_ptr<MeshSearch> &search : searches)
     least = std::min(least, search->lowerBoundSeconds());
-  constexpr double nearness = 1.25;
   std::vector<MeshSearch *> promising, others;
   for (const std::unique_ptr<MeshSearch> &search : searches)
     (search->lowerBoundSeconds() <= nearness * least ? promising : others).push_back(search.get());
@@ -80,9 +80,11 @@ std::vector<size_t> byBound(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches
 /// faster; and at last the rest of the work, in pairs of meshes, each against what all others have by then. Which mesh
 /// is cut off by what does not depend on threads. \p known: a plan that takes so long is at hand.
 void searchInPhases(llvm::ArrayRef<std::unique_ptr<MeshSearch>> searches, const SecondPhase &phase,
-                    PlanningEffort effort, unsigned numThreads, std::optional<double> known) {
+                    const PlanningTask &task, std::optional<double> known) {
   constexpr size_t width = 2;
-  searchFirstOnAll(searches, numThreads, known);
+  const PlanningEffort effort = task.control.effort;
+  const unsigned numThreads = task.control.numThreads;
+  searchFirstOnAll(searches, numThreads, known, takesAny(task.request) ? 1 : 1.25);
   if (!goesToTheEnd(effort, searches[fastestMesh(searches)]->isByFirstSums()))
     return;
   auto onAll = [&](llvm::ArrayRef<size_t> indices,
@@ -139,7 +141,7 @@ void searchAll(const PlanningTask &task, llvm::MutableArrayRef<SearchedMesh> mes
   });
   std::optional<SecondPhase> phase = secondPhaseOf(task.search);
   if (phase) {
-    searchInPhases(searches, *phase, task.control.effort, numThreads, known);
+    searchInPhases(searches, *phase, task, known);
   } else {
     forEach(searches.size(), numThreads, [&](size_t index) { searches[index]->runAtOnce(); });
     settleTimes(searches);

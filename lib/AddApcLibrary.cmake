@@ -45,7 +45,7 @@ set(mlir ${core} <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h> <mlir/IR/
 if(APC_FUZZ)
   set(level_Mlir -O0)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  set(level_Cli -O0)
+  set(level_Cli -O1)
   set(level_Test -O1)
   set(level_MlirTest -O1)
 endif()

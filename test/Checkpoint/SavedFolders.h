@@ -1,6 +1,7 @@
 // Checkpoints whose elements say which they are, written element by element and read back by the files' own metadata.
 #pragma once
 
+#include "../ErrorOf.h"
 #include "../ValueOf.h"
 #include "apc/Checkpoint/Reshard.h"
 #include "apc/Support/File.h"
@@ -53,15 +54,5 @@ std::map<std::string, std::string> hashesOf(const std::string &folder);
 ReshardPlan planOf(const std::string &from, const std::string &to);
 void reshard(const std::string &from, const std::string &to, const std::string &folder);
 void require(llvm::Error error);
-
-/// The text of an input error that must be there.
-template <typename T>
-std::string inputErrorOf(llvm::Expected<T> result) {
-  if (result)
-    return "(no error)";
-  auto [fault, text] = takeMessage(result.takeError());
-  CHECK(fault == Fault::Input);
-  return text;
-}
 
 } // namespace apc::test

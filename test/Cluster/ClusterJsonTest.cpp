@@ -1,5 +1,5 @@
 // Reading custom cluster files: what is understood, and what every mistake is answered with.
-#include "ErrorOf.h"
+#include "../ErrorOf.h"
 #include "apc/Cluster/Cluster.h"
 
 #include "apc/Support/Error.h"
@@ -38,7 +38,7 @@ std::string replaced(llvm::StringRef what, llvm::StringRef with) {
   return text.replace(at, what.size(), with.str());
 }
 
-std::string documentError(const std::string &text) { return errorOf(parseCluster(text, "my.json")); }
+std::string documentError(const std::string &text) { return inputErrorOf(parseCluster(text, "my.json")); }
 
 } // namespace
 

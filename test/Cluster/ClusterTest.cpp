@@ -1,5 +1,5 @@
 // Number formats, efficiency curves, and cutting a cluster to a job.
-#include "ErrorOf.h"
+#include "../ErrorOf.h"
 #include "apc/Cluster/ScaledPool.h"
 
 #include <catch2/catch.hpp>
@@ -29,7 +29,7 @@ std::vector<int64_t> cutSizes(llvm::ArrayRef<int64_t> sizes, int64_t count, std:
   return {levels.begin(), levels.end()};
 }
 
-std::string cutError(int64_t count) { return errorOf(withDevices(makeCluster({128, 8}), count)); }
+std::string cutError(int64_t count) { return inputErrorOf(withDevices(makeCluster({128, 8}), count)); }
 
 } // namespace
 

@@ -1,5 +1,5 @@
 // Figures that a flag sets: what is understood, what is left alone, and what every mistake is answered with.
-#include "ErrorOf.h"
+#include "../ErrorOf.h"
 #include "apc/Cluster/Cluster.h"
 
 #include "apc/Support/Error.h"
@@ -18,7 +18,7 @@ Cluster with(const std::vector<std::string> &overrides, const std::string &name 
 }
 
 std::string overrideError(const std::vector<std::string> &overrides) {
-  return errorOf(loadCluster("dgx-a100-80gb", overrides));
+  return inputErrorOf(loadCluster("dgx-a100-80gb", overrides));
 }
 
 const Figure &figureOf(const Cluster &cluster, const std::string &name) {

@@ -1,5 +1,5 @@
 // Runtimes as documents: presets with their sources, and what is refused.
-#include "ErrorOf.h"
+#include "../ErrorOf.h"
 #include "apc/Cluster/Cluster.h"
 
 #include <catch2/catch.hpp>
@@ -81,9 +81,9 @@ TEST_CASE("the named runtimes are there") {
 }
 
 TEST_CASE("wrong documents of runtimes are refused") {
-  CHECK(errorOf(parseRuntime(R"({"name": "x", "dispatch_seconds": -1})", "x.json")).find("dispatch_seconds") !=
+  CHECK(inputErrorOf(parseRuntime(R"({"name": "x", "dispatch_seconds": -1})", "x.json")).find("dispatch_seconds") !=
         std::string::npos);
-  CHECK(errorOf(parseRuntime(R"({"name": "x", "speed": 1})", "x.json")).find("speed") != std::string::npos);
-  CHECK(errorOf(parseRuntime("{}", "x.json")).find("'name' is missing") != std::string::npos);
-  CHECK(errorOf(loadRuntime("nothing")).find("unknown runtime 'nothing': one of ideal, ") == 0);
+  CHECK(inputErrorOf(parseRuntime(R"({"name": "x", "speed": 1})", "x.json")).find("speed") != std::string::npos);
+  CHECK(inputErrorOf(parseRuntime("{}", "x.json")).find("'name' is missing") != std::string::npos);
+  CHECK(inputErrorOf(loadRuntime("nothing")).find("unknown runtime 'nothing': one of ideal, ") == 0);
 }

@@ -1,6 +1,7 @@
 // Layouts beside a plan: what ends the trials of them at once, when others are tried, and which may be the plan.
 #include "../../lib/Driver/Training/Layouts/LayoutReferences.h"
 
+#include "../ErrorOf.h"
 #include "../ValueOf.h"
 #include "Samples.h"
 
@@ -109,11 +110,6 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
 
 ParallelDegrees layoutOf(llvm::StringRef text) { return valueOf(parseParallelDegrees(text, "test")); }
 
-std::string messageOf(llvm::Expected<Plan> plan) {
-  REQUIRE(!plan);
-  return takeMessage(plan.takeError()).second;
-}
-
 } // namespace
 
 TEST_CASE("Of a model that gives no training step one layout is tried, and nothing is searched") {
@@ -150,11 +146,10 @@ TEST_CASE("No layout of experts is the plan of a model whose shardings pin its o
   request.modelPath = std::string(APC_DRIVER_INPUTS) + "/sharded.onnx"; // on two devices
   request.mode = StepMode::Train;
   CostedTrial pinned, unpinned, others;
-  CHECK(messageOf(pinned.run(request)) == "nothing was found");
+  CHECK(errorOf(pinned.run(request)) == "nothing was found");
   CHECK(pinned.experts == 0);
   request.layouts = {layoutOf("dp=2,mb=1")};
-  CHECK_THAT(messageOf(pinned.run(request)),
-             Contains(" fits, with 50 B on each device, but the model's own shardings"));
+  CHECK_THAT(errorOf(pinned.run(request)), Contains(" fits, with 50 B on each device, but the model's own shardings"));
   CHECK(pinned.experts == 0);
   CHECK(!pinned.named.empty());
   request.ignoresModelShardings = true;
@@ -171,10 +166,10 @@ TEST_CASE("A layout that fits beside pins or without a choice is told with the r
   request.layouts = {layoutOf("dp=2,tp=2,pp=2,mb=1")};
   const std::string fits = "layout dp=2,tp=2,pp=2,mb=1 fits, with 50 B on each device, but ";
   request.parallel = ParallelMode::Semi;
-  CHECK_THAT(messageOf(CostedTrial().run(request)), EndsWith(fits + "--parallel semi does not allow it"));
+  CHECK_THAT(errorOf(CostedTrial().run(request)), EndsWith(fits + "--parallel semi does not allow it"));
   request.parallel = ParallelMode::Auto;
   request.pins.push_back(valueOf(parsePin("c_fc/Gemm: n=2", "--pin")));
-  CHECK_THAT(messageOf(CostedTrial().run(request)), EndsWith(fits + "the pins do not allow it"));
+  CHECK_THAT(errorOf(CostedTrial().run(request)), EndsWith(fits + "the pins do not allow it"));
 }
 
 TEST_CASE("Named layouts and the plan of the best have the time that is left, but a fair share of all of it") {
@@ -216,8 +211,8 @@ TEST_CASE("Where nothing fits, layouts of other workers have the time that is le
   brief.fits = whole.fits = false;
   brief.secondsOfLayout = whole.secondsOfLayout = 10; // of which 6 are counted
   whole.secondsOfSearch = 60;
-  CHECK(messageOf(brief.run(request)) == "nothing was found");
-  CHECK(messageOf(whole.run(request)) == "nothing was found");
+  CHECK(errorOf(brief.run(request)) == "nothing was found");
+  CHECK(errorOf(whole.run(request)) == "nothing was found");
   CHECK(whole.behindSearch >= 1);
   CHECK(whole.behindSearch <= 2);
   CHECK(brief.behindSearch > 2);

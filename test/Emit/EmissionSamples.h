@@ -1,6 +1,7 @@
 // Models planned and emitted for tests, and their manifests read back as a runtime would.
 #pragma once
 
+#include "../ErrorOf.h"
 #include "../ValueOf.h"
 #include "apc/Driver/EmitPlan.h"
 #include "apc/Driver/PlanModel.h"
@@ -27,16 +28,6 @@ struct WorkFolder {
 };
 
 void require(llvm::Error error);
-/// The text of an input error that must be there.
-template <typename T>
-std::string inputErrorOf(llvm::Expected<T> result) {
-  if (result)
-    return "(no error)";
-  auto [fault, text] = takeMessage(result.takeError());
-  CHECK(fault == Fault::Input);
-  return text;
-}
-
 std::string contentOf(const std::string &path);
 
 /// Writes a model `y = x . w + b` with x [8, rows], w [rows, columns], b [columns] of f32, whose weights are in

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import house
 
-BATCH = 8
+BATCH = 32
 UNITY = re.compile(r"/Unity/unity_\w+\.cxx$")
 PRECOMPILED = re.compile(r"-include (\S+/cmake_pch\.hxx)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -91,12 +91,13 @@ def together(batch, database):
     return database / f"{digest.hexdigest()[:16]}.cpp"
 
 
-def batches(entries):
-    """Files in lists of at most BATCH whose commands differ in the names of files alone."""
+def batches(root, entries):
+    """Files of a room, whose own names do not clash, in lists of at most BATCH that are compiled alike."""
     alike = {}
     for entry in entries:
+        path = Path(entry["file"])
         flags = re.sub(r"-o \S+|-c \S+", "", entry["command"])
-        alike.setdefault(flags, []).append(Path(entry["file"]))
+        alike.setdefault((path.relative_to(root / "lib").parts[0], flags), []).append(path)
     return [files[i:i + BATCH] for files in alike.values() for i in range(0, len(files), BATCH)]
 
 
@@ -130,7 +131,7 @@ def check(root, build, rooms, jobs):
     names = {path: stamp_name(root, path, entry["command"]) for path, entry in files.items()}
     todo = sorted(path for path in files if not (stamps / names[path]).exists())
     violations = []
-    lists = batches([files[path] for path in todo])
+    lists = batches(root, [files[path] for path in todo])
     if todo:
         write_database([files[path] for path in todo], lists, stamps)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

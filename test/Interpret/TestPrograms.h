@@ -1,6 +1,8 @@
 // Programs as text, tensors as lists.
 #pragma once
 
+#include "../ErrorOf.h"
+
 #include "apc/Interpret/Grid.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -24,12 +26,6 @@ Tensor counted(mlir::MLIRContext &context, llvm::ArrayRef<int64_t> dims, double 
 
 /// For programs without parameters: an error.
 llvm::Expected<Tensor> noParameter(ParameterOp parameter);
-
-/// The text of the error of `result`; "" for none.
-template <typename T>
-std::string errorOf(llvm::Expected<T> result) {
-  return result ? "" : takeMessage(result.takeError()).second;
-}
 
 Mesh meshFrom(llvm::StringRef text);
 Sharding shardingFrom(llvm::StringRef text, const Mesh &mesh);

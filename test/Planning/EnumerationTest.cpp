@@ -1,7 +1,7 @@
 // The planner against all programs of small graphs: each is costed as it would be emitted.
+#include "../Rounding.h"
 #include "../Sanitized.h"
 #include "RandomGraphs.h"
-#include "Rounding.h"
 
 #include "apc/Cost/GraphCost.h"
 #include "apc/Planning/Planning.h"

@@ -1,7 +1,7 @@
 // The planner against all programs of small training steps, under limits of memory and of storage.
+#include "../Rounding.h"
 #include "../Sanitized.h"
 #include "RandomGraphs.h"
-#include "Rounding.h"
 
 #include "apc/Planning/BuildProblem.h"
 #include "apc/Planning/Planning.h"

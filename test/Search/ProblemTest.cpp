@@ -1,5 +1,6 @@
 // Problems: `check`, the two judges, and the text form.
 #include "apc/Search/Problem.h"
+#include "../ErrorOf.h"
 
 #include "Search/RandomProblems.h"
 
@@ -27,8 +28,6 @@ Problem twoNodes() {
   return problem;
 }
 
-std::string messageOf(llvm::Error error) { return takeMessage(std::move(error)).second; }
-
 std::string parseError(llvm::StringRef json) {
   llvm::Expected<Problem> problem = parseProblem(json, "p.json");
   if (problem)
@@ -41,13 +40,13 @@ std::string parseError(llvm::StringRef json) {
 } // namespace
 
 TEST_CASE("check names the faults of a problem") {
-  CHECK(messageOf(twoNodes().check()) == "");
-  CHECK(messageOf(Problem().check()) == "");
+  CHECK(errorOf(twoNodes().check()) == "(no error)");
+  CHECK(errorOf(Problem().check()) == "(no error)");
 
   auto messageAfter = [](auto change) {
     Problem problem = twoNodes();
     change(problem);
-    return messageOf(problem.check());
+    return errorOf(problem.check());
   };
   CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0] = {}; }), Contains("node 'a' has no strategy"));
   CHECK_THAT(messageAfter([](Problem &p) { p.nodeTables[0].names.pop_back(); }), Contains("1 strategy names and 2"));
@@ -85,12 +84,12 @@ TEST_CASE("the judges count seconds and bytes, and refuse bad assignments") {
   CHECK(cost.bytes() == 12);
 
   problem.memoryLimitBytes = 12;
-  CHECK(messageOf(verify(problem, {{1, 0}})) == "");
+  CHECK(errorOf(verify(problem, {{1, 0}})) == "(no error)");
   problem.memoryLimitBytes = 11;
-  CHECK_THAT(messageOf(verify(problem, {{1, 0}})), Contains("12 bytes (5 persistent, 7 transient); the limit is 11"));
-  CHECK_THAT(messageOf(verify(problem, {{0, 1}})), Contains("'rows' and 'columns' are an impossible pair"));
-  CHECK_THAT(messageOf(verify(problem, {{0}})), Contains("1 strategies for 2 nodes"));
-  CHECK_THAT(messageOf(verify(problem, {{0, 2}})), Contains("node 'b' takes strategy 2; it has 2"));
+  CHECK_THAT(errorOf(verify(problem, {{1, 0}})), Contains("12 bytes (5 persistent, 7 transient); the limit is 11"));
+  CHECK_THAT(errorOf(verify(problem, {{0, 1}})), Contains("'rows' and 'columns' are an impossible pair"));
+  CHECK_THAT(errorOf(verify(problem, {{0}})), Contains("1 strategies for 2 nodes"));
+  CHECK_THAT(errorOf(verify(problem, {{0, 2}})), Contains("node 'b' takes strategy 2; it has 2"));
 }
 
 TEST_CASE("pair tables compare impossible cells as equal") {

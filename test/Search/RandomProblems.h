@@ -1,12 +1,11 @@
 // Small random problems for the properties of searches, from a generator that is the same everywhere.
 #pragma once
 
+#include "../Rounding.h"
+
 #include "apc/Search/Problem.h"
 
 namespace apc::test {
-
-/// The relative error of sums that are made in another order.
-inline constexpr double rounding = 1e-9;
 
 /// SplitMix64: the same numbers with every standard library.
 class Random {

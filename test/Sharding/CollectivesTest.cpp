@@ -20,7 +20,7 @@ TEST_CASE("Every collective of a redistribution reads back from its text") {
       REQUIRE(found);
       for (const Collective &collective : found->collectives) {
         INFO(fromText << " to " << toText << ": " << collective.str(on));
-        CHECK(need(Collective::parse(collective.str(on), current, whole, on)) == collective);
+        CHECK(valueOf(Collective::parse(collective.str(on), current, whole, on)) == collective);
         CHECK(errorOf(checkCollective(collective.kind, collective.axes, current, collective.result, whole, on)) ==
               "(no error)");
         current = collective.result;
@@ -50,8 +50,8 @@ TEST_CASE("Collectives that cannot be taken are refused") {
   CHECK(mentions(errorOf(Collective::parse("AllReduce{x1}", from, whole, on)), "cannot be taken"));
   CHECK(mentions(errorOf(Collective::parse("AllToAll{x1} 0->0", from, whole, on)), "cannot be taken"));
   CHECK(mentions(errorOf(Collective::parse("Slice{x1} ->1", from, whole, on)), "cannot be taken"));
-  CHECK(need(Collective::parse("AllToAll{x1} 0->1", from, whole, on)).result == sharding("[x0, x1]", on));
-  CHECK(need(Collective::parse("AllGather{x0 x1} 0", from, whole, on)).result == sharding("[-, -]", on));
+  CHECK(valueOf(Collective::parse("AllToAll{x1} 0->1", from, whole, on)).result == sharding("[x0, x1]", on));
+  CHECK(valueOf(Collective::parse("AllGather{x0 x1} 0", from, whole, on)).result == sharding("[-, -]", on));
   CHECK(mentions(
       errorOf(checkCollective(CollectiveKind::AllGather, {AxisId(1)}, from, sharding("[-, -]", on), whole, on)),
       "does not take [(x0 x1), -] to [-, -]"));
@@ -61,13 +61,14 @@ TEST_CASE("a collective says inside which parts a dim is cut from then on") {
   Mesh on = mesh("[x0=2 | x1=2]");
   TensorShape whole = shape({4, 8});
   Sharding rows = sharding("[(x0 x1), -]", on);
-  Collective moved = need(Collective::parse("AllToAll{x1} 0->1{4 2 2}", rows, whole, on));
+  Collective moved = valueOf(Collective::parse("AllToAll{x1} 0->1{4 2 2}", rows, whole, on));
   CHECK(moved.result == sharding("[x0, x1{4 2 2}]", on));
   CHECK(moved.str(on) == "AllToAll{x1} 0->1{4 2 2}");
-  Collective further = need(Collective::parse("AllToAll{x0} 0->1{4 2 2}", moved.result, whole, on));
+  Collective further = valueOf(Collective::parse("AllToAll{x0} 0->1{4 2 2}", moved.result, whole, on));
   CHECK(further.result == sharding("[-, (x1 x0){4 2 2}]", on));
-  CHECK(need(Collective::parse("AllGather{x0} 1", further.result, whole, on)).result == sharding("[-, x1{4 2 2}]", on));
-  CHECK(need(Collective::parse("AllGather{x1 x0} 1", further.result, whole, on)).result == sharding("[-, -]", on));
+  CHECK(valueOf(Collective::parse("AllGather{x0} 1", further.result, whole, on)).result ==
+        sharding("[-, x1{4 2 2}]", on));
+  CHECK(valueOf(Collective::parse("AllGather{x1 x0} 1", further.result, whole, on)).result == sharding("[-, -]", on));
   CHECK(mentions(errorOf(Collective::parse("AllToAll{x0} 0->1{4 4}", moved.result, whole, on)), "cannot be taken"));
   CHECK(mentions(errorOf(Collective::parse("AllToAll{x1} 0->1{4 x}", rows, whole, on)), "is no collective"));
   CHECK_FALSE(

@@ -8,12 +8,12 @@ namespace {
 
 std::string bindError(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
                       std::initializer_list<RuleText::BoundShape> results) {
-  return errorOf(need(RuleText::parse(text)).bind(operands, results));
+  return errorOf(valueOf(RuleText::parse(text)).bind(operands, results));
 }
 
 std::vector<Dims> inferred(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
                            llvm::ArrayRef<std::pair<std::string, int64_t>> known = {}) {
-  auto shapes = need(need(RuleText::parse(text)).inferResults(operands, known));
+  auto shapes = valueOf(valueOf(RuleText::parse(text)).inferResults(operands, known));
   return {shapes.begin(), shapes.end()};
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("results are inferred from operands") {
   CHECK(inferred("b s (h d) -> b h s d", {shape({2, 16, 64})}, {{"h", 4}}) == std::vector<Dims>{{2, 4, 16, 16}});
   CHECK(inferred("b h s d -> b s (h d)", {shape({2, 4, 16, 8})}) == std::vector<Dims>{{2, 16, 32}});
   CHECK(inferred("... k -> ... 1, ...", {shape({5, 6})}) == std::vector<Dims>{{5, 1}, {5}});
-  auto heads = need(RuleText::parse("b s (h d) -> b h s d"));
+  auto heads = valueOf(RuleText::parse("b s (h d) -> b h s d"));
   CHECK(mentions(errorOf(heads.inferResults({shape({2, 16, 64})})), "'h'"));
   CHECK(mentions(errorOf(heads.inferResults({shape({2, 16, 64})}, {{{"h", 5}}})), "not divisible by 5"));
 }

@@ -80,7 +80,7 @@ using Texts = std::vector<std::string>;
 Dims localReshape(std::initializer_list<int64_t> from, std::initializer_list<int64_t> to, llvm::StringRef strategy,
                   const Mesh &on) {
   FactorRule rule = reshapeRule(shape(from), shape(to));
-  Strategy parsed = need(Strategy::parse(strategy, rule, on));
+  Strategy parsed = valueOf(Strategy::parse(strategy, rule, on));
   return localShape(rule.resultShape(0), resultSharding(rule, parsed, 0), on).dims;
 }
 

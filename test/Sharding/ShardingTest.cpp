@@ -98,7 +98,7 @@ TEST_CASE("cuts inside other parts are other shardings") {
   CHECK_FALSE(sharding("[x0{4 4}]", on) == sharding("[x0{2 6}]", on));
   CHECK((sharding("[x0]", on) < sharding("[x0{4 4}]", on)) != (sharding("[x0{4 4}]", on) < sharding("[x0]", on)));
   CHECK(NamedSharding::of(sharding("[-, x0{4 4}]", on), on).str() == "[-, x0{4 4}]");
-  CHECK(need(NamedSharding::of(sharding("[-, x0{4 4}]", on), on).bind(on)) == sharding("[-, x0{4 4}]", on));
+  CHECK(valueOf(NamedSharding::of(sharding("[-, x0{4 4}]", on), on).bind(on)) == sharding("[-, x0{4 4}]", on));
 }
 
 TEST_CASE("parts belong to a dim that is cut, and make it up") {

@@ -20,7 +20,7 @@ struct Outcome {
 };
 
 Outcome outcome(const FactorRule &rule, llvm::StringRef text, const Mesh &on) {
-  Strategy strategy = need(Strategy::parse(text, rule, on));
+  Strategy strategy = valueOf(Strategy::parse(text, rule, on));
   CHECK(strategy.str(rule, on) == text);
   unsigned second = rule.operands.size() > 1 ? 1 : 0;
   Sharding a = operandSharding(rule, strategy, 0), b = operandSharding(rule, strategy, second),
@@ -116,7 +116,7 @@ TEST_CASE("MindSpore: MatMul layouts that contradict each other are rejected") {
   Strategy wrong;
   wrong.axes.resize(3);
   CHECK(mentions(errorOf(check(rule, wrong, on)), "3 axis lists"));
-  auto text = need(RuleText::parse("... m k, ... k n -> ... m n"));
+  auto text = valueOf(RuleText::parse("... m k, ... k n -> ... m n"));
   CHECK(mentions(errorOf(text.bind({shape({2, 4, 8, 16}), shape({2, 4, 8, 32})}, {shape({2, 4, 8, 32})})), "'k'"));
   CHECK(mentions(errorOf(text.bind({shape({2, 4, 8, 16}), shape({2, 3, 16, 32})}, {shape({2, 4, 8, 32})})), "3"));
 }
@@ -150,7 +150,7 @@ TEST_CASE("partial operands pass through linear groups") {
   FactorRule max = bound("m max:k -> m", {shape({4, 8})}, {shape({4})});
   max.linear = {{0}};
   CHECK(mentions(rejection(max, "k:x0 passing0:x1", on), "partial sums cannot pass through while factor k"));
-  CHECK(resultSharding(max, need(Strategy::parse("k:x0", max, on)), 0).str(on) == "[-] max{x0}");
+  CHECK(resultSharding(max, valueOf(Strategy::parse("k:x0", max, on)), 0).str(on) == "[-] max{x0}");
   FactorRule both = bound("max:j k -> ", {shape({4, 8})}, {shape({})});
   CHECK(mentions(rejection(both, "j:x0 k:x1", on), "with max over factor j and with sum over factor k"));
 }
@@ -170,7 +170,7 @@ TEST_CASE("compound dims are cut from the major end and evenly") {
   CHECK(mentions(rejection(whole, "k:x0", on), "factor k must be whole"));
   CHECK(mentions(rejection(bound("i i -> i", {shape({4, 4})}, {shape({4})}), "i:x0", on), "two dims of one tensor"));
   // Alone in its dim a factor may be cut unevenly: 16 over 3 is 6 a piece.
-  CHECK(localFactorSizes(heads, need(Strategy::parse("s:x2", heads, on)), on)[1] == 6);
+  CHECK(localFactorSizes(heads, valueOf(Strategy::parse("s:x2", heads, on)), on)[1] == 6);
 }
 
 TEST_CASE("MindSpore: numbers of strategies on 8 devices") {
@@ -216,7 +216,7 @@ TEST_CASE("enumeration offers exactly the legal strategies, once each, in one or
     std::set<std::string> texts;
     for (const Strategy &each : all) {
       CHECK(errorOf(check(rule, each, on)) == "(no error)");
-      CHECK(need(Strategy::parse(each.str(rule, on), rule, on)) == each);
+      CHECK(valueOf(Strategy::parse(each.str(rule, on), rule, on)) == each);
       texts.insert(each.str(rule, on));
     }
     CHECK(texts.size() == all.size());
@@ -238,15 +238,15 @@ TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
   FactorRule rule = builder.take();
   cutInsideParts(rule, n, {6, 4, 2});
   CHECK(rule.str() == "m k, k n{6 4 2} -> m n{6 4 2} {m=8, k=6 sum, n=12}");
-  Strategy strategy = need(Strategy::parse("m:x0 n:x1", rule, on));
+  Strategy strategy = valueOf(Strategy::parse("m:x0 n:x1", rule, on));
   CHECK(operandSharding(rule, strategy, 0).str(on) == "[x0, -]");
   CHECK(operandSharding(rule, strategy, 1).str(on) == "[-, x1{6 4 2}]");
   CHECK(resultSharding(rule, strategy, 0).str(on) == "[x0, x1{6 4 2}]");
-  CHECK(resultSharding(rule, need(Strategy::parse("m:x0", rule, on)), 0).str(on) == "[x0, -]");
+  CHECK(resultSharding(rule, valueOf(Strategy::parse("m:x0", rule, on)), 0).str(on) == "[x0, -]");
   CHECK(mentions(errorOf(Strategy::parse("n:(x0 x1)", rule, on)),
                  "has a part that is smaller than the 4 ways in which it is cut"));
   // 6 over 2 devices is even, {3 3} is not: each device has 2 elements of each part, one of them padding.
-  Strategy summed = need(Strategy::parse("k:x0", rule, on));
+  Strategy summed = valueOf(Strategy::parse("k:x0", rule, on));
   CHECK(!isPadded(rule, rule.operands[0], 1, k, summed, on));
   cutInsideParts(rule, k, {3, 3});
   CHECK(isPadded(rule, rule.operands[0], 1, k, summed, on));
@@ -257,6 +257,6 @@ TEST_CASE("a factor is cut inside parts in every tensor in which it is a dim") {
 TEST_CASE("a strategy is written in the order of the result's dims, sums last") {
   Mesh on = mesh("[2, 2, 2]");
   FactorRule bias =
-      need(need(RuleText::parse("..., ... -> ...")).bind({shape({32}), shape({2, 8, 32})}, {shape({2, 8, 32})}));
-  CHECK(need(Strategy::parse("b2:x0 b1:x1 b0:x2", bias, on)).str(bias, on) == "b0:x2 b1:x1 b2:x0");
+      valueOf(valueOf(RuleText::parse("..., ... -> ...")).bind({shape({32}), shape({2, 8, 32})}, {shape({2, 8, 32})}));
+  CHECK(valueOf(Strategy::parse("b2:x0 b1:x1 b0:x2", bias, on)).str(bias, on) == "b0:x2 b1:x1 b2:x0");
 }

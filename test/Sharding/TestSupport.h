@@ -1,5 +1,8 @@
-// Shared by all tests of this room: parsing that must succeed, and the text of errors that must come.
+// Shared by all tests of this room: meshes, shardings and rules from text.
 #pragma once
+
+#include "../ErrorOf.h"
+#include "../ValueOf.h"
 
 #include "apc/Sharding/Redistribution.h"
 #include "apc/Sharding/Strategy.h"
@@ -9,30 +12,9 @@
 
 namespace apc::test {
 
-/// The value, or a failed test with the error's text.
-template <typename T>
-T need(llvm::Expected<T> value) {
-  if (value)
-    return std::move(*value);
-  FAIL(takeMessage(value.takeError()).second);
-  std::abort();
-}
+inline Mesh mesh(llvm::StringRef text) { return valueOf(Mesh::parse(text)); }
 
-/// The text of an error that must be there.
-template <typename T>
-std::string errorOf(llvm::Expected<T> value) {
-  if (value)
-    return "(no error)";
-  return takeMessage(value.takeError()).second;
-}
-
-inline std::string errorOf(llvm::Error error) {
-  return error ? takeMessage(std::move(error)).second : (llvm::consumeError(std::move(error)), "(no error)");
-}
-
-inline Mesh mesh(llvm::StringRef text) { return need(Mesh::parse(text)); }
-
-inline Sharding sharding(llvm::StringRef text, const Mesh &on) { return need(Sharding::parse(text, on)); }
+inline Sharding sharding(llvm::StringRef text, const Mesh &on) { return valueOf(Sharding::parse(text, on)); }
 
 inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBits = 32) {
   TensorShape result;
@@ -44,7 +26,7 @@ inline TensorShape shape(std::initializer_list<int64_t> dims, unsigned elementBi
 /// The rule of a text for operands and results of these shapes.
 inline FactorRule bound(llvm::StringRef text, std::initializer_list<RuleText::BoundShape> operands,
                         std::initializer_list<RuleText::BoundShape> results, double flops = 0) {
-  return need(need(RuleText::parse(text)).bind(operands, results, flops));
+  return valueOf(valueOf(RuleText::parse(text)).bind(operands, results, flops));
 }
 
 /// The cheapest collectives of one pair.

@@ -1,4 +1,7 @@
 // Folders appear whole or not at all.
+#include "../ErrorOf.h"
+#include "../ValueOf.h"
+
 #include "apc/Support/OutputFolder.h"
 
 #include "apc/Support/Error.h"
@@ -40,18 +43,8 @@ OutputFolder::Entry judge(llvm::StringRef name) {
                             : OutputFolder::Entry::Replaced;
 }
 
-OutputFolder need(llvm::Expected<OutputFolder> folder) {
-  if (!folder)
-    FAIL(takeMessage(folder.takeError()).second);
-  return std::move(*folder);
-}
-OutputFolder begin(const std::string &path) { return need(OutputFolder::create(path, judge, "an empty folder")); }
+OutputFolder begin(const std::string &path) { return valueOf(OutputFolder::create(path, judge, "an empty folder")); }
 
-std::string messageOf(llvm::Error error) {
-  auto [fault, text] = takeMessage(std::move(error));
-  CHECK(fault == Fault::Input);
-  return text;
-}
 void check(llvm::Error error) {
   if (error)
     FAIL(takeMessage(std::move(error)).second);
@@ -117,12 +110,12 @@ TEST_CASE("a folder is replaced, with what is to be kept") {
 TEST_CASE("what would be lost is named") {
   TemporaryFolder at;
   check(writeFileAtomically(at / "out/theirs", "1"));
-  std::string text = messageOf(OutputFolder::create(at / "out", judge, "an empty folder").takeError());
+  std::string text = inputErrorOf(OutputFolder::create(at / "out", judge, "an empty folder").takeError());
   CHECK(text.find("holds 'theirs', which would be lost; an empty folder is accepted") != std::string::npos);
   check(writeFileAtomically(at / "file", "1"));
-  text = messageOf(OutputFolder::create(at / "file", judge, "an empty folder").takeError());
+  text = inputErrorOf(OutputFolder::create(at / "file", judge, "an empty folder").takeError());
   CHECK(text.find("is a file") != std::string::npos);
-  text = messageOf(OutputFolder::create(at / "file/below", judge, "an empty folder").takeError());
+  text = inputErrorOf(OutputFolder::create(at / "file/below", judge, "an empty folder").takeError());
   CHECK(text.find("Not a directory") != std::string::npos);
 }
 
@@ -136,7 +129,7 @@ TEST_CASE("a file that cannot grow is an error, and nothing is left") {
     rlimit small = before;
     small.rlim_cur = 2 << 20;
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-    std::string text = messageOf(out.write("large", std::string(5 << 20, 'x')));
+    std::string text = inputErrorOf(out.write("large", std::string(5 << 20, 'x')));
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(text.find("out/large: cannot be written: File too large") != std::string::npos);
   }

@@ -3,9 +3,9 @@
 #include "../../../lib/Planning/Pipeline/Bound/FastestLayers.h"
 #include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
+#include "../../Rounding.h"
 #include "../../Sanitized.h"
 #include "../RandomGraphs.h"
-#include "../Rounding.h"
 
 #include "apc/Graph/LayerCuts.h"
 

@@ -4,9 +4,9 @@
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../../lib/Planning/Pipeline/Transfers.h"
 #include "../../../lib/Planning/Pipeline/Workers/WorkerPools.h"
+#include "../../Rounding.h"
 #include "../../Sanitized.h"
 #include "../RandomGraphs.h"
-#include "../Rounding.h"
 
 #include "apc/Graph/LayerCuts.h"
 #include "apc/Support/Error.h"

@@ -1,6 +1,6 @@
 // Bounds of points against the simulation of all their cuts.
 #include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
-#include "../Rounding.h"
+#include "../../Rounding.h"
 
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"

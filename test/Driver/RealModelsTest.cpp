@@ -50,7 +50,9 @@ TEST_CASE("the cuts of a strategy are read word by word") {
 }
 
 TEST_CASE("GPT-3 175B on 64 devices: tensor parallel inside the node") {
-  Plan plan = planOf({"gpt3_175b_loss.onnx", 64});
+  PlanRequest request = requestOf(Sample{"gpt3_175b_loss.onnx", 64});
+  request.meshAxes = 2; // the node, and the nodes
+  Plan plan = valueOf(planModel(request, controlOf()));
   checkSound(plan);
   // In each of the 96 layers four products (qkv, projection, up, down) and one attention. The attention and three of
   // the products at least are cut inside the node, over all of it or a part, on something else than the batch (b0) and

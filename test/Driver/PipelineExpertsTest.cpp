@@ -108,7 +108,7 @@ TEST_CASE("Llama 3 70B on 512 H100 is planned no slower than layouts of experts"
                       "cross-entropy:logits",
                       512,
                       {4, 8},
-                      {1, 2, 4, 8, 16},
+                      {2, 4, 8, 16, 32},
                       usualRest,
                       {}},
                      20);

@@ -45,8 +45,8 @@ private:
 llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
   if (left.empty() || !trials.found())
     return Untried{left.empty() || trials.secondsLeft() <= 0, std::nullopt};
-  if (trials.isStopped() || trials.isEnough())
-    return Untried{true, 0, trials.end()};
+  if (trials.isStopped())
+    return Untried{true, 0, SearchEnd::Interrupt};
   llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
   if (!least)
     return least.takeError();

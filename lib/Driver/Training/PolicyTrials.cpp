@@ -58,6 +58,8 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
 }
 
 llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
+  if (takesAny(request))
+    return Settled{knownLeast(point), true};
   // A little gap that the search leaves whatever the memory is none that recomputation closes.
   constexpr double little = 0.005;
   double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
@@ -83,7 +85,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   std::vector<RecomputeChoice> others;
   std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
-    bool isOver = isStopped() || isEnough() || (best && secondsLeft() <= 0);
+    bool isOver = isStopped() || (best && secondsLeft() <= 0);
     if (index > 0 && isOver)
       return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
@@ -97,7 +99,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
       return std::nullopt;
     if (!*found && !(policy == RecomputeChoice::None))
       others.push_back(policy.policy);
-    if (!*found || policies.size() == 1 || isStopped() || isEnough())
+    if (!*found || policies.size() == 1 || isStopped())
       continue;
     fitting.emplace_back(trial, **found);
     auto settled = isSettledBy(trial, **found);
@@ -110,7 +112,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
   constexpr double near = 1.1; // of the best: fewer layers to recompute give some per cent
-  if (!fitting.empty() && !isEnough() && fitting.front().second.rank.seconds <= near * secondsToBeat())
+  if (!fitting.empty() && fitting.front().second.rank.seconds <= near * secondsToBeat())
     if (llvm::Error error = tryLayers(fitting, others, end))
       return std::move(error);
   return leastOfAll;

@@ -46,13 +46,11 @@ public:
   llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and what policies of
-  /// recomputation may save is left out.
+  /// recomputation may save is left out. What is known without a search where any plan will do.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
-  /// Is there a plan, and any plan that fits will do?
-  bool isEnough() const { return best && takesAny(request); }
   /// None once the user has asked to stop.
   double secondsLeft() const { return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - watch.seconds(); }
   /// Finished: there is time for more.

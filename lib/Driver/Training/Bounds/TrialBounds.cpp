@@ -31,6 +31,8 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
   auto known = least.find(point.microBatch);
   if (known != least.end())
     return known->second;
+  if (takesAny(request))
+    return knownLeast(point);
   PlanRequest own = point;
   own.recompute = policies.front();
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has

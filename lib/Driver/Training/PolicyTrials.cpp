@@ -85,8 +85,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   std::vector<RecomputeChoice> others;
   std::optional<double> leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
-    bool isOver = isStopped() || (best && secondsLeft() <= 0);
-    if (index > 0 && isOver)
+    if (index > 0 && (isStopped() || (best && secondsLeft() <= 0)))
       return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
     trial.recompute = policy;

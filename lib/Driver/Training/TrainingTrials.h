@@ -46,7 +46,7 @@ public:
   llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and what policies of
-  /// recomputation may save is left out. What is known without a search where any plan will do.
+  /// recomputation may save is left out. Where any plan will do, only the part known without a search.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;

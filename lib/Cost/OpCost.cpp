@@ -183,6 +183,8 @@ DeviceRates::DeviceRates(const Device &device) {
         units[i] = choice;
         break;
       }
+    matrix[i] *= device.slowestShare;
+    vector[i] *= device.slowestShare;
   }
 }
 

@@ -1,7 +1,7 @@
 // Rows with one graph are costed on it together.
 #include "apc/Measure/Prediction.h"
 
-#include "apc/Cost/ApplyRuntime.h"
+#include "apc/Cost/TrainerStep.h"
 #include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"

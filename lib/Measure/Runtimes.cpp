@@ -51,7 +51,7 @@ constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts"
                                   {"mindspore", "mindspore"},
                                   {"megatron-deepspeed", "megatron-2021"},
                                   {"sc'21", "megatron-2021"},
-                                  {"korthikanti", "megatron-2021"},
+                                  {"korthikanti", "megatron-2022"},
                                   {"bigscience", "megatron-2021"},
                                   {"nemo", "megatron-2023", 1, true, Beside::AllSums},
                                   {"dgxc", "megatron-2023", 1, true, Beside::AllSums},

@@ -224,7 +224,8 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
 /// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all devices of the
 /// request, those that the plan leaves idle too, at their peak, of those of the step. Contractions that recompute do no
 /// work of the model ("model FLOPs utilization", Chowdhery et al., "PaLM", 2022, appendix B).
-void setShareOfPeak(Plan &plan, const OpGraph &graph, const Device &device) {
+void setShareOfPeak(Plan &plan, const OpGraph &graph, Device device) {
+  device.slowestShare = 1;
   DeviceRates rates(device);
   double seconds = 0;
   std::map<NumberFormat, double> flops;

@@ -85,8 +85,11 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   if (!cluster)
     return cluster.takeError();
   PlanningTarget target{*search, std::move(*cluster), {}, idleNote, 0, {}};
-  for (int64_t count : fewerCounts(*preset, request.devices))
-    target.fewer.push_back(llvm::cantFail(withDevices(*preset, count)).pool);
+  for (int64_t count : fewerCounts(*preset, request.devices)) {
+    Pool fewer = llvm::cantFail(withDevices(*preset, count)).pool;
+    fewer.device.slowestShare = target.cluster.pool.device.slowestShare; // it may be one of them
+    target.fewer.push_back(std::move(fewer));
+  }
   int64_t memoryBytes = target.cluster.pool.device.memoryBytes;
   target.memoryLimitBytes =
       request.memoryLimitBytes.value_or(static_cast<int64_t>(usableMemory * static_cast<double>(memoryBytes)));

@@ -153,3 +153,17 @@ TEST_CASE("counts that no cluster has are refused") {
   CHECK(cutError((int64_t(1) << 20) + 1) == "1048577 devices: a number from 1 to 1048576 is expected");
   CHECK(static_cast<bool>(withDevices(makeCluster({128, 8}), int64_t(1) << 20)));
 }
+
+TEST_CASE("the slowest of more devices is slower") {
+  Cluster cluster = makeCluster({128, 8});
+  auto shareOf = [&](int64_t count) { return withDevices(cluster, count)->pool.device.slowestShare; };
+  CHECK(shareOf(1024) == 1); // all are equally fast
+  cluster.pool.device.speedVariation = 0.015;
+  CHECK(shareOf(1) == 1);
+  // The mean of the greatest of n standard normal numbers: 0.564, 1.424 and 3.243 (Harter 1961, table 1).
+  CHECK(1 / shareOf(2) - 1 == Approx(0.015 * 0.564).epsilon(0.05));
+  CHECK(1 / shareOf(8) - 1 == Approx(0.015 * 1.424).epsilon(0.01));
+  CHECK(1 / shareOf(1024) - 1 == Approx(0.015 * 3.243).epsilon(0.01));
+  llvm::Expected<Cluster> again = withDevices(*withDevices(cluster, 1024), 8);
+  CHECK(again->pool.device.slowestShare == shareOf(8));
+}

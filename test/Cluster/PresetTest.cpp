@@ -35,6 +35,8 @@ std::vector<std::string> figures(const Cluster &cluster) {
     paths.push_back("device.multiprocessors");
   if (cluster.pool.device.maskedAttentionShare < 1)
     paths.push_back("device.masked_attention_share");
+  if (cluster.pool.device.speedVariation > 0)
+    paths.push_back("device.speed_variation");
   if (cluster.pool.device.overlappedComputeShare < 1)
     paths.push_back("device.overlapped_compute_share");
   if (cluster.pool.device.overlappedCommunicationShare < 1)

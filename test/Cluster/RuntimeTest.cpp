@@ -70,8 +70,8 @@ TEST_CASE("runtimes hold what the published code of their programs holds") {
 }
 
 TEST_CASE("the named runtimes are there") {
-  for (const char *name :
-       {"ideal", "megatron-2021", "megatron-2023", "mindspore", "torch-compiled", "torch-eager", "xla"})
+  for (const char *name : {"ideal", "megatron-2021", "megatron-2022", "megatron-2023", "mindspore", "torch-compiled",
+                           "torch-eager", "xla"})
     CHECK(llvm::cantFail(loadRuntime(name)).name == name);
   for (const std::string &name : runtimeNames()) {
     Runtime runtime = llvm::cantFail(loadRuntime(name));

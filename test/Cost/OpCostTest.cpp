@@ -203,6 +203,15 @@ TEST_CASE("elementwise ops are bound by memory and run on the vector units") {
   CHECK(cost(add(1000000), {1000000}, device).memorySeconds == Approx(15e-6));
 }
 
+TEST_CASE("the slowest device computes with its share of the speed, and moves bytes as all do") {
+  Device device = makeDevice(), slow = device;
+  slow.slowestShare = 0.8;
+  FactorRule rule = matMul(0, 4096, 4096, 4096);
+  OpCost usual = cost(rule, {4096, 4096, 4096}, device), slowest = cost(rule, {4096, 4096, 4096}, slow);
+  CHECK(slowest.computeSeconds == Approx(usual.computeSeconds / 0.8));
+  CHECK(slowest.memorySeconds == usual.memorySeconds);
+}
+
 TEST_CASE("views cost nothing") {
   FactorRule rule = add(1000000);
   rule.work = Work::View;

@@ -3,6 +3,7 @@
 
 #include "apc/Cost/ApplyRuntime.h"
 #include "apc/Cost/GraphCost.h"
+#include "apc/Cost/TrainerStep.h"
 
 #include <catch2/catch.hpp>
 
@@ -248,6 +249,33 @@ TEST_CASE("values inside a kernel move no bytes") {
   CHECK(costs[2].bytes == 4 * mebi); // writes b
   CHECK(costs[1].launchSeconds > 0);
   CHECK(costs[2].launchSeconds == 0);
+}
+
+TEST_CASE("a product adds what it makes to the sum over micro-batches where the runtime fuses sums") {
+  Chain chain;
+  ValueId x = *chain.add({}, true, Work::Stream, 0);
+  ValueId made = *chain.add({x}, true, Work::Contraction, 2);
+  ValueId wide = *chain.add({made}, true, Work::Stream, 0);
+  chain.add({wide}, true, Work::Stream, 1);
+  ValueId other = *chain.add({x}, true, Work::Stream, 1); // the gradient of a bias
+  chain.add({other}, true, Work::Stream, 1);
+  for (size_t sum : {3, 5})
+    chain.graph.ops[sum].accumulates = true;
+  Runtime runtime;
+  applyRuntime(chain.graph, runtime);
+  CHECK(chain.costs()[3].bytes == 8 * mebi);
+  runtime.fusesSums = true;
+  applyRuntime(chain.graph, runtime);
+  std::vector<OpCost> costs = chain.costs();
+  for (size_t joined : {2, 3}) {
+    CHECK(costs[joined].bytes == 0);
+    CHECK(costs[joined].launchSeconds == 0);
+  }
+  CHECK(costs[1].bytes == 8 * mebi);
+  CHECK(costs[5].bytes == 8 * mebi);
+  chain.add({made}, true, Work::Stream, 1); // something else reads the product
+  applyRuntime(chain.graph, runtime);
+  CHECK(chain.costs()[3].bytes == 8 * mebi);
 }
 
 TEST_CASE("a value that is read outside its kernel is written") {

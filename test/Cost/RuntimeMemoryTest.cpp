@@ -3,6 +3,7 @@
 
 #include "apc/Cost/ApplyRuntime.h"
 #include "apc/Cost/GraphCost.h"
+#include "apc/Cost/TrainerStep.h"
 
 #include <catch2/catch.hpp>
 

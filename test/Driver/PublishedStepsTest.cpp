@@ -70,7 +70,8 @@ ParallelDegrees pipelineOf(int64_t data, int64_t workers, int64_t chunks) {
   return layout;
 }
 
-/// A run on `data` times its devices, each with as many samples; attention is one op, as kernels have it.
+/// A run on `data` times its devices, all of which are equally fast, each with as many samples; attention is one op, as
+/// kernels have it.
 Plan planOfRun(const Run &run, int64_t data, int64_t chunks) {
   GptSizes sizes = run.sizes;
   sizes.batch = data;
@@ -78,6 +79,7 @@ Plan planOfRun(const Run &run, int64_t data, int64_t chunks) {
       graphOf(sizes, {.recompute = RecomputePolicy::Attention, .isFused = true, .microBatches = run.microBatches});
   PlanRequest request = trainingOn(run.devices * data, "dgx-a100-80gb");
   request.globalBatch = run.microBatches * data;
+  request.clusterOverrides = {"device.speed_variation=1e-9"};
   ParallelDegrees layout = pipelineOf(data, run.devices / ways, chunks);
   return valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
 }

@@ -115,7 +115,7 @@ TEST_CASE("rows that differ in the size of micro-batches share a graph, which ha
 }
 
 TEST_CASE("sums of gradients have the type of the trainer that ran the step, and in a plan that of its program") {
-  Cells cells = {{"precision", "fp16"}, {"global_batch", "32"}, {"notes", "Megatron-Core"}, {"hidden", "2048"}};
+  Cells cells = {{"precision", "fp16"}, {"global_batch", "32"}, {"notes", "Megatron-Core"}, {"hidden", "8192"}};
   Measurement row = readRows({throughputCells(cells)}).front();
   REQUIRE(row.runtime == "megatron-2023");
   Prediction replayed = predictAll(row, /*numThreads=*/1).front();

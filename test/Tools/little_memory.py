@@ -20,7 +20,7 @@ def run(command, limit):
 
 def main():
     is_loaded = False
-    for limit in range(256 * MIB, 4096 * MIB, 8 * MIB):
+    for limit in range(64 * MIB, 4096 * MIB, 8 * MIB):
         done = run(sys.argv[1:], limit)
         if done.returncode == 0:
             return 0

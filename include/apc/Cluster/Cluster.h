@@ -47,6 +47,8 @@ struct Device {
   EfficiencyCurve attentionEfficiency;     ///< over the size of a head, for long sequences; may be unknown
   double maskedAttentionShare = 1;         ///< what a mask for each query leaves of an attention's speed
   EfficiencyCurve memoryEfficiency;        ///< over bytes of one local op
+  double speedVariation = 0;               ///< standard deviation of devices of this kind, as a share of their speed
+  double slowestShare = 1;                 ///< of a usual one's speed that the slowest of a job has (`withDevices`)
   double overlappedComputeShare = 1;       ///< what ops keep of their speed beside a collective
   double overlappedCommunicationShare = 1; ///< what collectives keep of theirs beside an op
   bool tf32ForF32 = false;                 ///< f32 contractions run at the tf32 peak
@@ -119,7 +121,8 @@ struct Cluster {
 /// The same cluster cut to `count` devices, all of which are used: from the innermost level outwards each takes the
 /// largest divisor of what is left that fits it. 64 on nodes of 8 -> levels {8, 8}; 6 -> {1, 6}; 12 -> {2, 6}, and
 /// `note` says that they are 2 nodes with 6 devices each; 13 -> {13, 1}. The outermost level grows beyond its
-/// size where it must, which `note` says too. Errors: count < 1 or more than `maxDevices`, named.
+/// size where it must, which `note` says too. A step takes as long as on its slowest device, which is the slower the
+/// more there are. Errors: count < 1 or more than `maxDevices`, named.
 llvm::Expected<Cluster> withDevices(const Cluster &cluster, int64_t count, std::string *note = nullptr);
 
 /// Device counts below `count` on which a model may run faster, descending: the largest powers of two, three, five and

@@ -26,6 +26,7 @@ struct Runtime {
   double scoreWorkBytes = 0;       ///< more than that while the attention or a gradient of it runs
   bool readsTransposed = false;    ///< contractions, gathers and attentions read and write dims in any order
   bool fusesElementwise = false;   ///< chains of elementwise ops are one kernel
+  bool fusesSums = false;          ///< products add gradients of weights to their sums over micro-batches
   double normalizationPasses = 1;  ///< runs over its data that a normalisation takes beside those of one kernel
   double normalizationKernels = 1; ///< that are launched for one of those
   double lossPasses = 1;           ///< the same of a loss over classes and its gradient

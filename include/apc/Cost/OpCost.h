@@ -45,7 +45,7 @@ double tileFill(const ContractionShape &shape);
 /// 0.7 of that where n or k is no multiple of 8. 4096^3: 0.992; 4096 x 10922 x 4096: 0.69. k in whole tiles.
 double tileEfficiency(const ContractionShape &shape);
 
-/// The rates of a device by number format, looked up once.
+/// The rates of a device by number format, looked up once: of the slowest one, for which all others wait.
 class DeviceRates {
 public:
   explicit DeviceRates(const Device &device);

@@ -15,4 +15,10 @@ T valueOf(llvm::Expected<T> result) {
   return std::move(*result);
 }
 
+/// A failed test with the text of `error`, if there is one.
+inline void require(llvm::Error error) {
+  if (error)
+    FAIL(takeMessage(std::move(error)).second);
+}
+
 } // namespace apc

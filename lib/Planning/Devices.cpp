@@ -115,14 +115,6 @@ bool isHopeless(const PlanningTask &task) {
   return false;
 }
 
-bool isInternal(const llvm::Error &error) {
-  bool isOurs = false;
-  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &own) {
-    isOurs = !own.isA<PlannerError>() || static_cast<const PlannerError &>(own).getFault() == Fault::Internal;
-  });
-  return isOurs;
-}
-
 /// Adds what is found on `pool`, fewer devices than those of the task. Errors (internal): those of the search.
 llvm::Error tryFewer(const PlanningTask &task, const Pool &pool, Attempts &attempts) {
   auto isOver = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Search); };
@@ -146,7 +138,7 @@ llvm::Error tryFewer(const PlanningTask &task, const Pool &pool, Attempts &attem
     return llvm::Error::success();
   }
   llvm::Error failure = decision.takeError();
-  if (isInternal(failure))
+  if (faultOf(failure) == Fault::Internal)
     return failure;
   llvm::consumeError(std::move(failure));
   return isOver() ? leaveOut() : llvm::Error::success();
@@ -158,7 +150,7 @@ llvm::Expected<DevicesDecision> decideDevices(const PlanningTask &task, llvm::Ar
   llvm::Expected<Decision> onAll = decide(task);
   llvm::Error failure = onAll ? llvm::Error::success() : onAll.takeError();
   const bool triesFewer = !fewer.empty() && mayLeaveOut(task);
-  if (failure && (!triesFewer || isInternal(failure)))
+  if (failure && (!triesFewer || faultOf(failure) == Fault::Internal))
     return std::move(failure);
   Attempts attempts;
   if (!failure)

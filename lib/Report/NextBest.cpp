@@ -57,8 +57,26 @@ constexpr Kind kinds[] = {
     {"other ZeRO", "no other stage of ZeRO was tried", isAny,
      [](const TriedPoint &point, const TriedPoint &own) { return point.zero != own.zero; }}};
 
-/// The layouts without a pipeline among the references, as points.
-std::vector<NextBest> layoutsWithout(const Plan &plan, const TriedPoint &own) {
+/// The point of a layout in the place of a plan's own.
+TriedPoint pointOf(const ParallelDegrees &layout, const Plan &plan, const TriedPoint &own) {
+  const bool isPipeline = layout.pipeline > 1;
+  TriedPoint point = own;
+  point.workers = layout.pipeline;
+  point.schedule = isPipeline ? layout.scheduleName() : "";
+  point.chunks = layout.numChunks();
+  point.isQuick = false;
+  if (layout.microBatch && plan.training) {
+    point.microBatch = *layout.microBatch * layout.data;
+    point.microBatches = plan.training->globalBatch / *point.microBatch;
+  }
+  point.copies = layout.copies;
+  point.recompute = layout.recompute ? layout.recompute->str() : own.recompute;
+  point.zero = std::to_string(layout.zero);
+  return point;
+}
+
+/// The layouts among the references whose costs are known.
+std::vector<NextBest> layoutsBeside(const Plan &plan, const TriedPoint &own) {
   std::vector<NextBest> found;
   for (const Reference &reference : plan.references) {
     llvm::StringRef text = reference.name;
@@ -69,17 +87,7 @@ std::vector<NextBest> layoutsWithout(const Plan &plan, const TriedPoint &own) {
       llvm::consumeError(layout.takeError());
       continue;
     }
-    if (layout->pipeline > 1)
-      continue;
-    TriedPoint point = own;
-    std::tie(point.workers, point.schedule, point.chunks, point.isQuick) = std::tuple(1, "", 1, false);
-    if (layout->microBatch && plan.training) {
-      point.microBatch = *layout->microBatch * layout->data;
-      point.microBatches = plan.training->globalBatch / *point.microBatch;
-    }
-    point.copies = layout->copies;
-    point.recompute = layout->recompute ? layout->recompute->str() : own.recompute;
-    point.zero = std::to_string(layout->zero);
+    TriedPoint point = pointOf(*layout, plan, own);
     point.stepSeconds = reference.stepSeconds;
     point.memoryBytes = reference.memoryBytes;
     point.feasible = *reference.memoryBytes <= plan.memoryLimitBytes;
@@ -107,16 +115,17 @@ std::string remarkOn(const TriedPoint &point) {
   return point.reason.empty() ? std::string(point.isQuick ? "planned quickly" : "") : point.reason;
 }
 
-/// All that is known of one kind.
+/// All that is known of one kind. A layout says a stage of ZeRO, a plan perhaps none: they are not compared in it.
 std::vector<NextBest> knownOf(const Kind &kind, const Plan &plan, const TriedPoint &own) {
+  const bool isZero = kind.name == "other ZeRO";
   std::vector<NextBest> known;
   for (const TriedPoint &point : plan.tried)
     if (kind.differs(point, own))
       known.push_back({"", point, remarkOn(point)});
-  if (kind.name == "no pipeline" && known.empty())
-    known = layoutsWithout(plan, own);
-  if (kind.name == "other ZeRO" && known.empty())
-    known = withoutZero(plan, own);
+  if (isZero)
+    return known.empty() ? withoutZero(plan, own) : known;
+  llvm::copy_if(layoutsBeside(plan, own), std::back_inserter(known),
+                [&](const NextBest &layout) { return kind.differs(layout.point, own); });
   return known;
 }
 

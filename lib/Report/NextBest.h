@@ -15,9 +15,9 @@ struct NextBest {
   std::string remark; ///< why it does not fit, where it is known from, how far it was planned
 };
 
-/// One for each kind of choice of which a point is known: those that were tried; for the step without a pipeline also
-/// the layouts among the references, and for ZeRO the same program without cut storage. One that fits comes before
-/// faster ones that do not, which its remark names.
+/// One for each kind of choice of which a point is known: those that were tried and the layouts among the references,
+/// for ZeRO the same program without cut storage. One that fits comes before faster ones that do not, which its remark
+/// names.
 std::vector<NextBest> nextBest(const Plan &plan);
 
 /// "no other schedule was tried": the kinds of choices of a training step of which no point is known.

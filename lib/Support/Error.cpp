@@ -12,6 +12,15 @@ Fault graver(Fault a, Fault b) { return static_cast<int>(a) >= static_cast<int>(
 
 } // namespace
 
+Fault faultOf(const llvm::Error &error) {
+  Fault fault = Fault::NoPlan;
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &own) {
+    fault =
+        graver(fault, own.isA<PlannerError>() ? static_cast<const PlannerError &>(own).getFault() : Fault::Internal);
+  });
+  return fault;
+}
+
 std::pair<Fault, std::string> takeMessage(llvm::Error error) {
   Fault fault = Fault::NoPlan;
   std::string text;

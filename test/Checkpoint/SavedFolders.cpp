@@ -146,11 +146,6 @@ char byteOf(const std::string &name, int64_t number) {
   return static_cast<char>(mixed >> 29);
 }
 
-void require(llvm::Error error) {
-  if (error)
-    FAIL(takeMessage(std::move(error)).second);
-}
-
 void writeProgram(const std::string &folder, const std::vector<StageText> &stages, const std::string &sha) {
   Json above = manifestOf(stages.front(), sha);
   above["stages"] = Json::array();

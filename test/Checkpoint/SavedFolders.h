@@ -53,6 +53,5 @@ std::map<std::string, std::string> hashesOf(const std::string &folder);
 
 ReshardPlan planOf(const std::string &from, const std::string &to);
 void reshard(const std::string &from, const std::string &to, const std::string &folder);
-void require(llvm::Error error);
 
 } // namespace apc::test

@@ -5,6 +5,7 @@
 #include "../ValueOf.h"
 #include "Samples.h"
 
+#include "apc/Planning/NothingFits.h"
 #include "apc/Support/Error.h"
 
 #include <catch2/catch.hpp>
@@ -57,6 +58,8 @@ struct CostedTrial {
   bool fits = true;
   double secondsOfLayout = 0, secondsOfSearch = 0; ///< of work
   std::optional<Plan> searched;                    ///< what the search finds
+  std::vector<TriedPoint> tried;                   ///< by a search that finds nothing
+  std::optional<double> boundSeconds;              ///< of such a search
   bool isStopped = false;                          ///< while it searches
   llvm::Expected<Plan> run(const PlanRequest &request);
 
@@ -103,7 +106,8 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     hasSearched = true;
     stop = isStopped;
     control.clock->spend(1e9 * secondsOfSearch);
-    return searched ? llvm::Expected<Plan>(*searched) : noPlanError("nothing was found");
+    return searched ? llvm::Expected<Plan>(*searched)
+                    : llvm::make_error<NothingFits>("nothing was found", tried, boundSeconds);
   };
   return planBesideLayouts(request, search, {figures, countStep, planOf}, control);
 }
@@ -202,6 +206,21 @@ TEST_CASE("A layout in place of a search without a plan tells why it has none") 
   CHECK_THAT(note(), Catch::StartsWith("the time limit of 60 s was over before the search found a plan that fits"));
   trial.isStopped = true;
   CHECK(note() == "the search was stopped before it found a plan that fits");
+}
+
+TEST_CASE("A layout in place of a search without a plan has its bound, and is the best of what it tried") {
+  CostedTrial trial;
+  const Plan unbounded = valueOf(trial.run(tinyTraining("cross-entropy:logits")));
+  CHECK(unbounded.lowerBoundSeconds == 0);
+  trial.boundSeconds = 0.75; // of a step of 1 s
+  trial.tried = {failedPointOf(tinyTraining("cross-entropy:logits"), 8, "does not fit")};
+  const Plan plan = valueOf(trial.run(tinyTraining("cross-entropy:logits")));
+  CHECK(plan.lowerBoundSeconds == 0.75);
+  CHECK(plan.gap == Approx(0.25));
+  REQUIRE(plan.tried.size() == 2);
+  CHECK(plan.tried.front().feasible);
+  CHECK(plan.tried.back().reason == "does not fit");
+  CHECK(plan.numTried == 2);
 }
 
 TEST_CASE("Where nothing fits, layouts of other workers have the time that is left, or a tenth of all of it") {

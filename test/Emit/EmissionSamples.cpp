@@ -8,11 +8,6 @@
 
 namespace apc::test {
 
-void require(llvm::Error error) {
-  if (error)
-    FAIL(takeMessage(std::move(error)).second);
-}
-
 std::string contentOf(const std::string &path) { return valueOf(readFile(path)); }
 
 std::string writeExternalModel(const std::string &folder, int64_t rows, int64_t columns) {

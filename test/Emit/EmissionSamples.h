@@ -27,7 +27,6 @@ struct WorkFolder {
   llvm::SmallString<128> path;
 };
 
-void require(llvm::Error error);
 std::string contentOf(const std::string &path);
 
 /// Writes a model `y = x . w + b` with x [8, rows], w [rows, columns], b [columns] of f32, whose weights are in

@@ -72,7 +72,7 @@ TEST_CASE("each kind of choice has the best point that differs in it, those that
                                                                  "no other stage of ZeRO was tried"});
 }
 
-TEST_CASE("layouts and the program without cut storage stand in where nothing was tried") {
+TEST_CASE("layouts count beside what was tried, and the program without cut storage where nothing was") {
   Plan plan = pipelinePlan();
   plan.references = {{"layout dp=8,tp=1,pp=1,mb=2", 0.008, int64_t(1) << 29, false, "is not as --pipeline 4 wants it"},
                      {"layout dp=4,tp=1,pp=2,mb=2", 0.001, int64_t(1) << 29, true, ""},
@@ -86,11 +86,19 @@ TEST_CASE("layouts and the program without cut storage stand in where nothing wa
   CHECK(without->point.microBatches == 4);
   CHECK_THAT(without->remark, Catch::StartsWith("layout dp=8,tp=1") && Catch::Contains("--pipeline 4 wants it") &&
                                   Catch::Contains("a faster one does not fit: 7.00 ms with 2.00 GiB"));
+  const NextBest *workers = find(rows, "other workers");
+  REQUIRE(workers);
+  CHECK(workers->point.workers == 2);
+  CHECK(workers->point.schedule == "1f1b");
+  CHECK(*workers->point.stepSeconds == 0.001);
+  CHECK(workers->remark == "layout dp=4,tp=1,pp=2,mb=2");
+  CHECK(*find(rows, "other schedule")->point.stepSeconds == 0.011); // layouts of its own schedule are none
   const NextBest *whole = find(rows, "other ZeRO");
   REQUIRE(whole);
   CHECK_FALSE(whole->point.feasible);
   CHECK_THAT(whole->remark, Catch::Contains("does not fit: the limit is 1.00 GiB"));
-  CHECK(untriedKinds(plan) == std::vector<std::string>{"no other number of copies was tried"});
+  CHECK(*find(rows, "other copies")->point.stepSeconds == 0.001); // of two in the plan
+  CHECK(untriedKinds(plan).empty());
 }
 
 TEST_CASE("a plan without a pipeline says nothing of schedules") {

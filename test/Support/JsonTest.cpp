@@ -1,6 +1,7 @@
 // JSON in and out: what is read, where it stands, what every mistake is answered with, and the bytes that are written.
 #include "apc/Support/Json/JsonWriter.h"
 
+#include "ErrorOf.h"
 #include "ValueOf.h"
 #include "apc/Support/Error.h"
 
@@ -47,17 +48,10 @@ void fields(Visitor &visit, Grid &grid) {
   visit("open", grid.isOpen);
 }
 
-std::string faultOf(llvm::Error error) {
-  REQUIRE(static_cast<bool>(error));
-  auto [fault, message] = takeMessage(std::move(error));
-  CHECK(fault == Fault::Input);
-  return message;
-}
-
-std::string syntaxFault(llvm::StringRef text) {
+std::string syntaxError(llvm::StringRef text) {
   llvm::Expected<JsonDocument> document = JsonDocument::parse(text, "my.json");
   REQUIRE_FALSE(static_cast<bool>(document));
-  return faultOf(document.takeError());
+  return inputErrorOf(document.takeError());
 }
 
 JsonDocument parsed(llvm::StringRef text) { return valueOf(JsonDocument::parse(text, "my.json")); }
@@ -68,15 +62,15 @@ T read(llvm::StringRef text) {
   T value = document.root().get<T>();
   INFO(text.str());
   if (document.hasFailed())
-    FAIL(faultOf(document.takeError()));
+    FAIL(inputErrorOf(document.takeError()));
   return value;
 }
 
 template <typename T>
-std::string faultOf(llvm::StringRef text) {
+std::string errorIn(llvm::StringRef text) {
   JsonDocument document = parsed(text);
   (void)document.root().get<T>();
-  return faultOf(document.takeError());
+  return inputErrorOf(document.takeError());
 }
 
 } // namespace
@@ -113,24 +107,24 @@ TEST_CASE("lines are counted in lists, behind numbers and across moves of the do
   CHECK(list[2].line == 5);
   CHECK(list[2].list()[0].line == 6);
   moved.root().forEach([](JsonReader item) { (void)item.get<int>(); });
-  CHECK(faultOf(moved.takeError()) ==
+  CHECK(inputErrorOf(moved.takeError()) ==
         "my.json:5: [2]: a whole number from -2147483648 to 2147483647 is expected, not [3]");
 }
 
 TEST_CASE("text that is no JSON is refused with the line and in plain words") {
-  CHECK(syntaxFault("") == "my.json:1: this is not JSON: the file is empty");
-  CHECK(syntaxFault("{\"a\":\n 1") == "my.json:2: this is not JSON: the text ends before its brackets are closed");
-  CHECK(syntaxFault("{\"a\":\n\n x}") == "my.json:3: this is not JSON: 'x' is not expected here");
-  CHECK(syntaxFault("[1] 2") == "my.json:1: this is not JSON: '2' is not expected here");
-  CHECK(syntaxFault("[NaN]") == "my.json:1: this is not JSON: 'N' is not expected here");
-  CHECK(syntaxFault("[\"a\tb\"]") ==
+  CHECK(syntaxError("") == "my.json:1: this is not JSON: the file is empty");
+  CHECK(syntaxError("{\"a\":\n 1") == "my.json:2: this is not JSON: the text ends before its brackets are closed");
+  CHECK(syntaxError("{\"a\":\n\n x}") == "my.json:3: this is not JSON: 'x' is not expected here");
+  CHECK(syntaxError("[1] 2") == "my.json:1: this is not JSON: '2' is not expected here");
+  CHECK(syntaxError("[NaN]") == "my.json:1: this is not JSON: 'N' is not expected here");
+  CHECK(syntaxError("[\"a\tb\"]") ==
         "my.json:1: this is not JSON: byte 0x9 is not expected here; line ends and other control characters in a text "
         "are written with a backslash");
-  CHECK(syntaxFault("\n[\"\xff\"]") ==
+  CHECK(syntaxError("\n[\"\xff\"]") ==
         "my.json:2: this is not JSON: byte 0xff is not expected here; texts are in UTF-8");
-  CHECK(syntaxFault("[1,\n1e999\n]") == "my.json:2: a number is too large; at most 1.79e308 is accepted");
-  CHECK(syntaxFault("{\"a\": 1,\n\"\\u0061\": 2}") == "my.json:2: key \"a\" is given twice in one object");
-  CHECK(syntaxFault("[\n" + std::string(400000, '[') + std::string(400000, ']') + "]") ==
+  CHECK(syntaxError("[1,\n1e999\n]") == "my.json:2: a number is too large; at most 1.79e308 is accepted");
+  CHECK(syntaxError("{\"a\": 1,\n\"\\u0061\": 2}") == "my.json:2: key \"a\" is given twice in one object");
+  CHECK(syntaxError("[\n" + std::string(400000, '[') + std::string(400000, ']') + "]") ==
         "my.json:2: brackets are nested more than 16 deep");
 }
 
@@ -156,32 +150,32 @@ TEST_CASE("structs are read member by member") {
 }
 
 TEST_CASE("a value of another type is named with its place and what is expected") {
-  CHECK(faultOf<Axis>("{\"name\": 5, \"size\": 1, \"seconds\": null}") == "my.json:1: name: a text is expected, not 5");
-  CHECK(faultOf<Axis>("{\"name\": \"a\",\n \"size\": 2.5, \"seconds\": null}") ==
+  CHECK(errorIn<Axis>("{\"name\": 5, \"size\": 1, \"seconds\": null}") == "my.json:1: name: a text is expected, not 5");
+  CHECK(errorIn<Axis>("{\"name\": \"a\",\n \"size\": 2.5, \"seconds\": null}") ==
         "my.json:2: size: a whole number from -9223372036854775808 to 9223372036854775807 is expected, not 2.5");
-  CHECK(faultOf<std::vector<bool>>("[true, \"no\"]") == "my.json:1: [1]: true or false is expected, not \"no\"");
-  CHECK(faultOf<std::vector<double>>("{}") == "my.json:1: document: a list is expected, not {}");
-  CHECK(faultOf<std::map<std::string, int>>("[]") == "my.json:1: document: an object is expected, not []");
-  CHECK(faultOf<double>("null") == "my.json:1: document: a number is expected, not null");
-  CHECK(faultOf<uint64_t>("-1") ==
+  CHECK(errorIn<std::vector<bool>>("[true, \"no\"]") == "my.json:1: [1]: true or false is expected, not \"no\"");
+  CHECK(errorIn<std::vector<double>>("{}") == "my.json:1: document: a list is expected, not {}");
+  CHECK(errorIn<std::map<std::string, int>>("[]") == "my.json:1: document: an object is expected, not []");
+  CHECK(errorIn<double>("null") == "my.json:1: document: a number is expected, not null");
+  CHECK(errorIn<uint64_t>("-1") ==
         "my.json:1: document: a whole number from 0 to 18446744073709551615 is expected, not -1");
-  CHECK(faultOf<uint8_t>("256") == "my.json:1: document: a whole number from 0 to 255 is expected, not 256");
-  CHECK(faultOf<Axis>("{\"name\": \"a\", \"size\": 1, \"seconds\": 1, \"shape\": \"star\"}") ==
+  CHECK(errorIn<uint8_t>("256") == "my.json:1: document: a whole number from 0 to 255 is expected, not 256");
+  CHECK(errorIn<Axis>("{\"name\": \"a\", \"size\": 1, \"seconds\": 1, \"shape\": \"star\"}") ==
         "my.json:1: shape: ring or tree is expected, not \"star\"");
-  CHECK(faultOf<Axis>("[\"" + std::string(60, 'a') + "\"]") ==
+  CHECK(errorIn<Axis>("[\"" + std::string(60, 'a') + "\"]") ==
         "my.json:1: document: an object with the keys name, size, seconds, shape is expected, not [\"" +
             std::string(35, 'a') + "...");
 }
 
 TEST_CASE("unknown keys are told before absent ones, with the nearest that is accepted") {
-  CHECK(faultOf<Grid>("{\"axes\": [\n{\"name\": \"a\", \"sise\": 1, \"seconds\": null}], \"counts\": {}, \"open\": "
+  CHECK(errorIn<Grid>("{\"axes\": [\n{\"name\": \"a\", \"sise\": 1, \"seconds\": null}], \"counts\": {}, \"open\": "
                       "true}") ==
         "my.json:2: axes[0].sise: unknown key, did you mean 'size'? (name, size, seconds, shape are known)");
-  CHECK(faultOf<Grid>("{\"axes\": [\n{\"name\": \"a\", \"seconds\": null}], \"counts\": {}, \"open\": true}") ==
+  CHECK(errorIn<Grid>("{\"axes\": [\n{\"name\": \"a\", \"seconds\": null}], \"counts\": {}, \"open\": true}") ==
         "my.json:2: axes[0]: 'size' is missing");
   JsonDocument document = parsed("{\"a\": {}}");
   CHECK(document.root().at("a").at("b").at("c").get<int>() == 0);
-  CHECK(faultOf(document.takeError()) == "my.json:1: a: 'b' is missing");
+  CHECK(inputErrorOf(document.takeError()) == "my.json:1: a: 'b' is missing");
 }
 
 TEST_CASE("the first fault is kept and later reads leave their targets alone") {
@@ -192,11 +186,11 @@ TEST_CASE("the first fault is kept and later reads leave their targets alone") {
   int untouched = 7;
   JsonReader(document, document.getRoot().list()[2]).into(untouched);
   CHECK(untouched == 7);
-  CHECK(llvm::StringRef(faultOf(document.takeError())).starts_with("my.json:1: [1]: "));
+  CHECK(llvm::StringRef(inputErrorOf(document.takeError())).starts_with("my.json:1: [1]: "));
   int within = 0;
   JsonDocument number = parsed("9");
   number.root().intoWithin(within, 1, 8);
-  CHECK(faultOf(number.takeError()) == "my.json:1: document: a whole number from 1 to 8 is expected, not 9");
+  CHECK(inputErrorOf(number.takeError()) == "my.json:1: document: a whole number from 1 to 8 is expected, not 9");
 }
 
 TEST_CASE("documents are written in the order of the calls") {

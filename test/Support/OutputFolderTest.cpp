@@ -45,10 +45,6 @@ OutputFolder::Entry judge(llvm::StringRef name) {
 
 OutputFolder begin(const std::string &path) { return valueOf(OutputFolder::create(path, judge, "an empty folder")); }
 
-void check(llvm::Error error) {
-  if (error)
-    FAIL(takeMessage(std::move(error)).second);
-}
 std::string contentOf(const std::string &path) {
   auto text = readFile(path);
   if (text)
@@ -63,37 +59,37 @@ TEST_CASE("nothing is seen before commit, and nothing is left without it") {
   TemporaryFolder at;
   {
     OutputFolder out = begin(at / "very/deep/out");
-    check(out.write("a", "1"));
+    require(out.write("a", "1"));
     CHECK(contentOf(at / "very/deep/out/a") == "(absent)");
   }
   CHECK(at.entries().empty()); // the folders above it are gone too
-  check(llvm::errorCodeToError(llvm::sys::fs::create_directory(at / "deep")));
+  require(llvm::errorCodeToError(llvm::sys::fs::create_directory(at / "deep")));
   {
     OutputFolder out = begin(at / "deep/er/out");
   }
   CHECK(at.entries() == std::vector<std::string>{"deep"}); // what was there before stays
   OutputFolder out = begin(at / "out/");
-  check(out.write("sub/a", "2"));
-  check(out.commit());
+  require(out.write("sub/a", "2"));
+  require(out.commit());
   CHECK(contentOf(at / "out/sub/a") == "2");
   {
     OutputFolder below = begin(at / "new/out");
-    check(below.commit());
+    require(below.commit());
   }
   CHECK(llvm::sys::fs::exists(at / "new/out"));
-  check(llvm::errorCodeToError(llvm::sys::fs::remove_directories(at / "new")));
+  require(llvm::errorCodeToError(llvm::sys::fs::remove_directories(at / "new")));
   CHECK(at.entries() == std::vector<std::string>{"deep", "out"});
 }
 
 TEST_CASE("a folder is replaced, with what is to be kept") {
   TemporaryFolder at;
-  check(writeFileAtomically(at / "out/old", "1"));
-  check(writeFileAtomically(at / "out/kept", "plan"));
+  require(writeFileAtomically(at / "out/old", "1"));
+  require(writeFileAtomically(at / "out/kept", "plan"));
   {
     OutputFolder out = begin(at / "out");
-    check(out.write("new", "2"));
+    require(out.write("new", "2"));
     CHECK(contentOf(at / "out/old") == "1");
-    check(out.commit());
+    require(out.commit());
   }
   CHECK(contentOf(at / "out/old") == "(absent)");
   CHECK(contentOf(at / "out/new") == "2");
@@ -102,17 +98,17 @@ TEST_CASE("a folder is replaced, with what is to be kept") {
   // An empty folder is replaced, too.
   REQUIRE_FALSE(llvm::sys::fs::create_directory(at / "empty"));
   OutputFolder out = begin(at / "empty");
-  check(out.write("new", "3"));
-  check(out.commit());
+  require(out.write("new", "3"));
+  require(out.commit());
   CHECK(contentOf(at / "empty/new") == "3");
 }
 
 TEST_CASE("what would be lost is named") {
   TemporaryFolder at;
-  check(writeFileAtomically(at / "out/theirs", "1"));
+  require(writeFileAtomically(at / "out/theirs", "1"));
   std::string text = inputErrorOf(OutputFolder::create(at / "out", judge, "an empty folder").takeError());
   CHECK(text.find("holds 'theirs', which would be lost; an empty folder is accepted") != std::string::npos);
-  check(writeFileAtomically(at / "file", "1"));
+  require(writeFileAtomically(at / "file", "1"));
   text = inputErrorOf(OutputFolder::create(at / "file", judge, "an empty folder").takeError());
   CHECK(text.find("is a file") != std::string::npos);
   text = inputErrorOf(OutputFolder::create(at / "file/below", judge, "an empty folder").takeError());
@@ -141,12 +137,12 @@ TEST_CASE("an interrupt gives the work up") {
   TemporaryFolder at;
   {
     OutputFolder out = begin(at / "out");
-    check(out.write("a", "1"));
+    require(out.write("a", "1"));
     REQUIRE(std::raise(SIGINT) == 0);
     // No bad input: the exit codes of a command that such a signal ends.
     CHECK(takeMessage(out.checkInterrupt()) ==
           std::pair(static_cast<Fault>(130), std::string("interrupted by Ctrl-C; nothing was written")));
-    check(out.checkInterrupt());
+    require(out.checkInterrupt());
     REQUIRE(std::raise(SIGTERM) == 0);
     CHECK(takeMessage(out.commit()) ==
           std::pair(static_cast<Fault>(143), std::string("interrupted by SIGTERM; nothing was written")));
@@ -162,12 +158,12 @@ TEST_CASE("blocks of zeros take no room, and sizes are right") {
     auto file = out.open("sparse");
     if (!file)
       FAIL(takeMessage(file.takeError()).second);
-    check((*file)->write("x"));
-    check((*file)->writeZeros(size - 3));
-    check((*file)->write("yz"));
+    require((*file)->write("x"));
+    require((*file)->writeZeros(size - 3));
+    require((*file)->write("yz"));
     CHECK((*file)->size() == size);
-    check((*file)->close());
-    check(out.commit());
+    require((*file)->close());
+    require(out.commit());
   }
   std::string text = contentOf(at / "out/sparse");
   REQUIRE(text.size() == static_cast<size_t>(size));

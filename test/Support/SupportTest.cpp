@@ -25,6 +25,12 @@ TEST_CASE("an error carries its fault and its text") {
   auto foreign = takeMessage(llvm::createStringError("from a library"));
   CHECK(foreign.first == Fault::Internal);
   CHECK(foreign.second == "from a library");
+  llvm::Error kept = llvm::joinErrors(noPlanError("a"), inputError("b"));
+  CHECK(faultOf(kept) == Fault::Input);
+  CHECK(takeMessage(std::move(kept)).second == "a\nb");
+  llvm::Error other = llvm::createStringError("from a library");
+  CHECK(faultOf(other) == Fault::Internal);
+  llvm::consumeError(std::move(other));
 }
 
 TEST_CASE("broken JSON is described by what stands where the parser stopped") {

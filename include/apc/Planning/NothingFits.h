@@ -18,8 +18,9 @@ public:
 class NothingFits : public llvm::ErrorInfo<NothingFits, PlannerError> {
 public:
   static char ID;
-  NothingFits(std::string message, std::vector<TriedPoint> tried)
-      : ErrorInfo(Fault::NoPlan, std::move(message)), points(std::move(tried)) {}
+  /// \p boundSeconds: no plan that was asked for takes less; none where that is not known.
+  NothingFits(std::string message, std::vector<TriedPoint> tried, std::optional<double> boundSeconds = std::nullopt)
+      : ErrorInfo(Fault::NoPlan, std::move(message)), points(std::move(tried)), boundSeconds(boundSeconds) {}
   /// \p reason: in short, for the point of \p last.
   NothingFits(std::string message, const std::string &reason, std::vector<TriedPoint> tried,
               const std::optional<PlanRequest> &last)
@@ -29,6 +30,7 @@ public:
   }
 
   const std::vector<TriedPoint> &tried() const { return points; }
+  std::optional<double> getBoundSeconds() const { return boundSeconds; }
 
   /// The message on all points, and the last of them, whose reason is a short one.
   struct Unexplained {
@@ -39,6 +41,7 @@ public:
 
 private:
   std::vector<TriedPoint> points;
+  std::optional<double> boundSeconds;
   std::optional<Unexplained> unexplained;
 };
 

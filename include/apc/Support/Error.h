@@ -50,6 +50,9 @@ llvm::Error internalError(const char *format, Args &&...args) {
   return llvm::make_error<PlannerError>(Fault::Internal, llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
+/// The fault of `error`, which stays as it is: the gravest of several, Internal of foreign ones.
+Fault faultOf(const llvm::Error &error);
+
 /// Consumes `error`; returns its fault (Internal for foreign errors) and its message.
 std::pair<Fault, std::string> takeMessage(llvm::Error error);
 

@@ -7,7 +7,7 @@
 #include "WithoutPipeline.h"
 #include "Workers/TryWorkers.h"
 
-#include "apc/Support/Error.h"
+#include "apc/Planning/NothingFits.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -31,27 +31,10 @@ std::vector<int64_t> workersOfBound(std::vector<int64_t> workers, const Without 
   return workers;
 }
 
-/// Is a pipeline known that stages can begin with? It is tried before the step without one.
-bool knowsPipeline(const PointPlanner &points) {
-  const std::optional<ParallelDegrees> &layout = points.control.knownLayout;
-  return layout && layout->pipeline > 1;
-}
-
-/// Takes bounds before any trial where a layout is known: trials seldom find anything faster then, and take all the
-/// time that they are given.
-llvm::Error boundBeforeTrials(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, OuterBounds &bounds,
-                              const PointPlanner &points) {
-  const std::optional<double> &known = points.control.knownSeconds;
-  if (!known || !knowsPipeline(points))
-    return llvm::Error::success();
-  constexpr double share = 0.5;
-  return boundPipelines(request, workers, bounds, *known, share * request.timeLimitSeconds).takeError();
-}
-
 /// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
 llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Plan> &found, const PlanRequest &request,
                                           const PointPlanner &points, const PipelineTrials &trials) {
-  if (knowsPipeline(points) && (!found || trials.secondsLeft() > 0)) {
+  if (points.knowsPipeline() && (!found || trials.secondsLeft() > 0)) {
     PlanRequest own = request;
     constexpr double least = 0.1; // where nothing was found at all
     own.timeLimitSeconds = std::max(least, trials.secondsLeft());
@@ -63,11 +46,13 @@ llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Pl
   return planWithoutAgain(std::move(before), found, request, points, trials.secondsLeft() / 2);
 }
 
-llvm::Error nothingFound(const TrainingTrials &trials) {
+/// \p bound: of all plans of the request.
+llvm::Error nothingFound(const TrainingTrials &trials, std::optional<double> bound) {
   if (llvm::Error refused = trials.refusedAll())
     return refused;
-  return trials.tried().empty() ? noPlanError("stopped before a plan was found that fits; nothing was written")
-                                : noPlanError("{0}", trials.lastFailure());
+  return llvm::make_error<NothingFits>(
+      trials.tried().empty() ? "stopped before a plan was found that fits; nothing was written" : trials.lastFailure(),
+      trials.tried(), bound);
 }
 
 } // namespace
@@ -79,7 +64,7 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   const Pool &pool = target->cluster.pool;
   const std::vector<int64_t> workers = workersToTry(request, pool);
   const Stopwatch watch(*points.control.clock);
-  llvm::Expected<Without> without = knowsPipeline(points) ? Without() : planWithout(request, points);
+  llvm::Expected<Without> without = points.knowsPipeline() ? Without() : planWithout(request, points);
   auto bounded = without ? boundedRequests(request) : without.takeError();
   if (!bounded)
     return bounded.takeError();
@@ -99,8 +84,11 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (!without)
     return without.takeError();
   bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
-  if (!isPipeline && !without->plan)
-    return nothingFound(trials.all());
+  if (!isPipeline && !without->plan) {
+    const double known = points.control.knownSeconds.value_or(0);
+    auto bound = boundPipelines(request, workersOfBound(workers, *without), bounds, known, /*seconds=*/0);
+    return bound ? nothingFound(trials.all(), known > 0 ? *bound : std::nullopt) : bound.takeError();
+  }
   constexpr double share = 0.7; // of what is left; the plan's own numbers are searched in the rest
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
   auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, share * trials.secondsLeft());

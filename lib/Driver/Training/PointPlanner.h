@@ -25,6 +25,8 @@ struct PointPlanner {
   const PlanningControl &control; ///< is told each point; its stop ends the choice of points
 
   bool isStopped() const { return control.stop && control.stop->load(); }
+  /// Is a pipeline known that stages can begin with? It is tried before the step without one.
+  bool knowsPipeline() const { return control.knownLayout && control.knownLayout->pipeline > 1; }
 };
 
 } // namespace apc

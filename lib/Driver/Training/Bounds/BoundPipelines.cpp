@@ -28,6 +28,15 @@ llvm::Expected<std::optional<double>> boundPipelines(const PlanRequest &request,
   return bounds.least(workers, known, seconds);
 }
 
+llvm::Error boundBeforeTrials(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, OuterBounds &bounds,
+                              const PointPlanner &points) {
+  const std::optional<double> &known = points.control.knownSeconds;
+  if (!known || !points.knowsPipeline())
+    return llvm::Error::success();
+  constexpr double share = 0.5;
+  return boundPipelines(request, workers, bounds, *known, share * request.timeLimitSeconds).takeError();
+}
+
 Plan withBoundOfAll(Plan best, const PlanRequest &request, const std::optional<double> &ofAll) {
   if (!leavesPointsOpen(request))
     return best;

@@ -16,6 +16,11 @@ llvm::Expected<std::vector<PlanRequest>> boundedRequests(const PlanRequest &requ
 llvm::Expected<std::optional<double>> boundPipelines(const PlanRequest &request, llvm::ArrayRef<int64_t> workers,
                                                      OuterBounds &bounds, double known, double seconds);
 
+/// Takes bounds before any trial where a layout is known: trials seldom find anything faster then, and take all the
+/// time that they are given. Errors: those of bounding.
+llvm::Error boundBeforeTrials(const PlanRequest &request, llvm::ArrayRef<int64_t> workers, OuterBounds &bounds,
+                              const PointPlanner &points);
+
 /// `best`, which is bounded for its own numbers, with the bound of all that \p request allows; none is known where
 /// there was no time for it, and a note says so. A plan keeps its own bound where the request leaves nothing open.
 Plan withBoundOfAll(Plan best, const PlanRequest &request, const std::optional<double> &ofAll);

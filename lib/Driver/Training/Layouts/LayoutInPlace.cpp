@@ -4,19 +4,24 @@
 #include "../TimeShare.h"
 #include "../TrainingPoints.h"
 
-#include "apc/Support/Error.h"
+#include "apc/Planning/NothingFits.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 
+/// \p layout as the best of what was tried: \p before and, where these are not all, as many as \p numTried.
+static Plan besideTried(Plan layout, llvm::ArrayRef<TriedPoint> before, int64_t numTried) {
+  std::vector<TriedPoint> tried = withTried(before, triedPointOf(layout));
+  layout.numTried = std::max<int64_t>(numTried, before.size()) + (tried.size() > before.size() ? 1 : 0);
+  layout.tried = bestTried(std::move(tried));
+  return layout;
+}
+
 Plan inPlaceOf(const Plan &searched, Plan layout) {
   layout.references = searched.references;
-  const std::vector<TriedPoint> before = triedOf(searched);
-  std::vector<TriedPoint> tried = withTried(before, triedPointOf(layout));
-  layout.numTried = std::max<int64_t>(searched.numTried, before.size()) + (tried.size() > before.size() ? 1 : 0);
-  layout.tried = bestTried(std::move(tried));
+  layout = besideTried(std::move(layout), triedOf(searched), searched.numTried);
   if (llvm::is_contained(searched.notes, stoppedNote()))
     layout.notes.push_back(stoppedNote());
   llvm::append_range(layout.notes, notesOnSearchTime(searched));
@@ -51,9 +56,21 @@ static std::string noteOnNothing(const PlanRequest &request, SearchEnd end, cons
   return "the search found nothing that fits: " + message;
 }
 
+/// \p layout with what a search knows that has no plan.
+static Plan withSearched(Plan layout, const NothingFits &searched) {
+  layout = besideTried(std::move(layout), searched.tried(), 0);
+  const std::optional<double> bound = searched.getBoundSeconds();
+  return bound ? boundByAll(std::move(layout), *bound) : std::move(layout);
+}
+
 llvm::Expected<Plan> inPlaceOf(llvm::Error error, LayoutReferences &layouts, const PlanRequest &request,
                                SearchEnd end) {
   bool isTooMuchHeld = error.isA<TooMuchHeld>();
+  error = llvm::handleErrors(std::move(error), [&](std::unique_ptr<NothingFits> own) {
+    if (layouts.best)
+      layouts.best = withSearched(std::move(*layouts.best), *own);
+    return llvm::Error(std::move(own));
+  });
   auto [fault, message] = takeMessage(std::move(error));
   if (fault != Fault::NoPlan)
     return llvm::make_error<PlannerError>(fault, message);

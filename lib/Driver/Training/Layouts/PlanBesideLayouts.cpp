@@ -15,11 +15,8 @@ namespace apc {
 static bool isNoPlan(llvm::Expected<Plan> &found) {
   if (found)
     return false;
-  bool isSo = false;
   llvm::Error error = found.takeError();
-  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &own) {
-    isSo = own.isA<PlannerError>() && static_cast<const PlannerError &>(own).getFault() == Fault::NoPlan;
-  });
+  const bool isSo = faultOf(error) == Fault::NoPlan;
   found = std::move(error);
   return isSo;
 }

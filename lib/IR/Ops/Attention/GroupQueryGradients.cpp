@@ -4,6 +4,7 @@
 #include "HeadGradients.h"
 #include "Kernels.h"
 #include "apc/IR/Apc.h"
+#include "apc/IR/ElementTypes.h"
 #include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
@@ -29,7 +30,8 @@ public:
     if (isAbsent(g.operand(GroupQuery::Lengths)) || (isFirst && op.getCausal() != 0))
       return;
     // The operand is one less than the length.
-    mlir::Value last = g.make<CastOp>({g.operand(GroupQuery::Lengths)}, g.attribute("to", onnxInt64));
+    mlir::Value last =
+        g.make<CastOp>({g.operand(GroupQuery::Lengths)}, g.attribute("to", dataType(g.getBuilder().getI64Type())));
     ends = g.make<ExpandOp>({g.add(shaped(g, last, {mlir::ShapedType::getNumElements(dimsOf(last))}), g.integers({1})),
                              g.integers({batch})});
     if (!isFirst)
@@ -87,8 +89,6 @@ public:
   }
 
 private:
-  static constexpr int64_t onnxInt64 = 7; // by ONNX's numbers of types
-
   /// [b] of i64: where the positions of the call begin.
   mlir::Value firstPlaces() {
     return begins.begins ? begins.begins : g.integers(llvm::SmallVector<int64_t>(batch, begins.begin));

@@ -22,12 +22,7 @@ public:
   bool isTrained() const {
     if (arrivingAt(3) && !returnedStage(op))
       return g.refuse("attribute 'qk_matmul_output_mode' is none of 0 to 3, which are accepted");
-    if (!isPresent(Standard::Mask) || isOfBools() ||
-        mlir::getElementTypeOrSelf(g.operand(Standard::Mask)) ==
-            mlir::getElementTypeOrSelf(g.operand(Standard::Queries)))
-      return true;
-    return g.refuse("operand 'attn_mask' is of another type than the scores, and one of bools or of the type of Q is "
-                    "accepted");
+    return true;
   }
 
   void give() {
@@ -38,7 +33,8 @@ public:
     giveCached(Standard::Keys, Standard::PastKey, sumOfBoth(g, gradients.keys, arrivingAt(1)));
     giveCached(Standard::Values, Standard::PastValue, sumOfBoth(g, gradients.values, arrivingAt(2)));
     if (gradients.bias)
-      g.give(Standard::Mask, shortMask(g, gradients.bias, g.operand(Standard::Mask)));
+      g.give(Standard::Mask,
+             g.castTo(shortMask(g, gradients.bias, g.operand(Standard::Mask)), g.operand(Standard::Mask)));
   }
 
 private:
@@ -62,7 +58,7 @@ private:
       if (isOfBools())
         forward.seen = bothSee(g, forward.seen, mask);
       else
-        forward.bias = mask;
+        forward.bias = g.castTo(mask, forward.queries);
     }
     const WantedHeads wanted{g.wants(Standard::Queries), g.wants(Standard::Keys) || wants(Standard::PastKey),
                              g.wants(Standard::Values) || wants(Standard::PastValue), wants(Standard::Mask)};

@@ -32,7 +32,7 @@ struct EvenLayers {
       searched.emplace_back(bound.workers, microBatches);
       step += sentSeconds * times;
     }
-    bound.layers.assign(numLayers, {step, step / times, step / times / 4, true});
+    bound.layers.assign(numLayers, {step, step / times, step / times / 4, 0, true});
     return bound;
   }
 };

@@ -11,6 +11,7 @@ struct LayerMinima {
   double step = 0;            ///< all micro-batches and the update
   double microBatch = 0;      ///< both passes of one micro-batch
   double forward = 0;         ///< its forward pass
+  double back = 0;            ///< of its backward pass, the gradients for which the layer in front of it waits
   bool followsBefore = false; ///< reads what the layer in front of it makes of the same micro-batch
   /// By cost of a byte (`PipelineBound::byteCosts`): the least of `step` and what its bytes cost, which stay on a
   /// device through all micro-batches.

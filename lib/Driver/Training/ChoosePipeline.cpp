@@ -31,6 +31,13 @@ std::vector<int64_t> workersOfBound(std::vector<int64_t> workers, const Without 
   return workers;
 }
 
+/// The time that trials leave to the bounds behind them where a layout without a pipeline is known, than which
+/// pipelines are seldom faster.
+double secondsOfBounds(const PlanRequest &request, const PointPlanner &points) {
+  constexpr double share = 0.15;
+  return points.control.knownSeconds && !points.knowsPipeline() ? share * request.timeLimitSeconds : 0;
+}
+
 /// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
 llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Plan> &found, const PlanRequest &request,
                                           const PointPlanner &points, const PipelineTrials &trials) {
@@ -72,7 +79,8 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   if (llvm::Error error = boundBeforeTrials(request, workersOfBound(workers, *without), bounds, points))
     return std::move(error);
   PlanRequest rest = request;
-  rest.timeLimitSeconds -= watch.seconds();
+  const double ofBounds = secondsOfBounds(request, points);
+  rest.timeLimitSeconds -= watch.seconds() + ofBounds;
   const bool hasPlan = without->plan || points.control.knownSeconds;
   PipelineTrials trials(rest, points, pool, hasPlan);
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
@@ -91,7 +99,8 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   }
   constexpr double share = 0.7; // of what is left; the plan's own numbers are searched in the rest
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
-  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, share * trials.secondsLeft());
+  const double left = share * std::max(0.0, trials.secondsLeft()) + ofBounds;
+  auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, left);
   if (!ofAll)
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)

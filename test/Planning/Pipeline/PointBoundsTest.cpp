@@ -24,7 +24,7 @@ struct Layer {
 
   LayerMinima minima(uint32_t microBatches) const {
     double passes = forward + inputs + weights;
-    return {microBatches * passes + update, passes, forward, followsBefore};
+    return {microBatches * passes + update, passes, forward, inputs, followsBefore};
   }
 };
 
@@ -248,4 +248,14 @@ TEST_CASE("Bounds hold for more micro-batches of a step with as many samples") {
   CHECK(bound.seconds(request, 8).value() == Approx(70));
   request.chunks = {3};
   CHECK_FALSE(bound.seconds(request, 8));
+}
+
+TEST_CASE("a micro-batch goes forward through all layers that follow each other, and back to the first") {
+  // On a worker each: 1 s forward, 1 s for the gradients that the layer in front waits for, 1 s for its weights.
+  std::vector<LayerMinima> layers(4, {3, 3, 1, 1, true});
+  CHECK(leastSecondsOf({4, 1, 1, /*splitsBackward=*/true}, layers, {}).value() == Approx(4 * (1 + 1)));
+  CHECK(leastSecondsOf({4, 1, 1, /*splitsBackward=*/false}, layers, {}).value() == Approx(4 * 3));
+  layers[1].followsBefore = false; // the first one may run beside the others
+  CHECK(leastSecondsOf({4, 1, 1, /*splitsBackward=*/true}, layers, {}).value() == Approx(3 * (1 + 1)));
+  CHECK(leastSecondsOf({4, 1, 1, /*splitsBackward=*/false}, layers, {}).value() == Approx(3 * 3));
 }

@@ -84,17 +84,18 @@ std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split,
   return shares;
 }
 
-/// The fastest ops of a layer.
-static LayerMinima minimaOfOps(const StageGraph &layer, FastestOps &ops) {
+/// The fastest ops of a layer of a step that is split so.
+static LayerMinima minimaOfOps(const StageGraph &layer, const StageSplit &split, FastestOps &ops) {
   LayerMinima minima;
-  for (auto [seconds, part] : llvm::zip_equal(ops.secondsOf(layer.graph), layer.parts)) {
+  for (auto [seconds, part, op] : llvm::zip_equal(ops.secondsOf(layer.graph), layer.parts, layer.ops)) {
     minima.step += seconds;
     minima.microBatch += part == StagePart::Update ? 0 : seconds;
     minima.forward += part == StagePart::Forward ? seconds : 0;
+    minima.back += op && split.parts[op->index()] == StagePart::InputGradients ? seconds : 0;
   }
   const auto times = static_cast<double>(layer.graph.wholeMicroBatches());
-  minima.microBatch /= times;
-  minima.forward /= times;
+  for (double LayerMinima::*part : {&LayerMinima::microBatch, &LayerMinima::forward, &LayerMinima::back})
+    minima.*part /= times;
   return minima;
 }
 
@@ -105,6 +106,16 @@ static std::vector<bool> followersOf(const StageSplit &split) {
     if (transfer.time == TransferTime::Forward && llvm::is_contained(transfer.to, transfer.from + 1))
       follows[transfer.from + 1] = true;
   return follows;
+}
+
+/// By layer: does the layer in front of it wait for gradients of a micro-batch that it makes?
+static std::vector<bool> awaitedBefore(const StageSplit &split) {
+  std::vector<bool> isAwaited(split.numStages);
+  for (const StageTransfer &transfer : split.transfers)
+    if (transfer.time == TransferTime::Backward && transfer.from > 0 &&
+        llvm::is_contained(transfer.to, transfer.from - 1))
+      isAwaited[transfer.from] = true;
+  return isAwaited;
 }
 
 /// Layers of a step, each kind of which is searched once.
@@ -215,7 +226,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   std::vector<LayerMinima> minima;
   for (unsigned layer = 0; layer < layers->stages.size(); ++layer) {
     const unsigned kind = answers.kindOf(layer);
-    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], ops));
+    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], layers->split, ops));
   }
   LayerSearches searches(whole, answers, *layers, seconds);
   const bool isSearched = !whole.graph.overlaps && seconds > 0;
@@ -224,12 +235,14 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
     if (llvm::Error error = searches.raise(count, passes, minima))
       return std::move(error);
   const std::vector<bool> mayShare = mayShareInStage(layers->graph, layers->split, workers);
-  for (auto [own, follows, shares] : llvm::zip_equal(minima, followersOf(layers->split), mayShare)) {
+  for (auto [own, follows, isAwaited, shares] :
+       llvm::zip_equal(minima, followersOf(layers->split), awaitedBefore(layers->split), mayShare)) {
     if (shares)
       own.step = own.microBatch = 0;
     own.microBatch = std::max(own.microBatch, own.forward);
     own.step = std::max(own.step, static_cast<double>(microBatches) * own.microBatch);
     own.followsBefore = follows;
+    own.back = isAwaited ? own.back : 0;
   }
   LayerBounds bounds{std::move(minima), {}};
   if (isSearched && !mayShare[searches.usual()])

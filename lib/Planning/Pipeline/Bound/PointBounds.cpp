@@ -78,6 +78,18 @@ double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::A
   return std::max(least, busiest(sums.head, [&](const LayerMinima &layer) { return times * layer.microBatch; }));
 }
 
+/// One micro-batch forward through layers that follow each other, and back: nobody waits for gradients of weights where
+/// the backward pass is split.
+double secondsThrough(llvm::ArrayRef<LayerMinima> layers, bool splitsBackward) {
+  double most = 0, run = 0;
+  for (const LayerMinima &layer : layers) {
+    run = layer.followsBefore ? run : 0;
+    run += splitsBackward ? layer.forward + layer.back : layer.microBatch;
+    most = std::max(most, run);
+  }
+  return most;
+}
+
 } // namespace
 
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
@@ -87,8 +99,7 @@ std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<L
   const Sums sums(layers, budgets.size());
   double least = point.chunks == 1 ? leastOfCuts(point, sums, layers.size(), budgets)
                                    : leastOfDistributions(point, sums, layers, budgets);
-  bool isChain = llvm::all_of(layers.drop_front(), [](const LayerMinima &layer) { return layer.followsBefore; });
-  return isChain && !point.splitsBackward ? std::max(least, sums.passes.back()) : least;
+  return std::max(least, secondsThrough(layers, point.splitsBackward));
 }
 
 /// Does the request allow a schedule of these counts that splits the backward pass, or does not?
@@ -117,6 +128,7 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
   for (LayerMinima &layer : own) {
     layer.microBatch *= part;
     layer.forward *= part;
+    layer.back *= part;
   }
   std::vector<double> budgets;
   for (double byteCost : byteCosts)

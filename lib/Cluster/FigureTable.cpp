@@ -19,6 +19,7 @@ constexpr FigureUnit headSizes{"elements of a head", 1e6};
 constexpr FigureUnit bytesOfOneOp{"bytes", 1e30};
 constexpr FigureUnit bytesOfOneScore{"bytes", 1e3};
 constexpr FigureUnit timesUnit{"times", 1e3};
+constexpr FigureUnit deviation{"a fraction", 1, false, /*mayBeZero=*/true};
 
 constexpr FigureRow<Device> deviceRows[] = {
     {"name", &Device::name, text, true},
@@ -36,7 +37,7 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"attention_efficiency", &Device::attentionEfficiency, headSizes},
     {"masked_attention_share", &Device::maskedAttentionShare, fractionUnit},
     {"memory_efficiency", &Device::memoryEfficiency, bytesOfOneOp},
-    {"speed_variation", &Device::speedVariation, fractionUnit},
+    {"speed_variation", &Device::speedVariation, deviation},
     {"overlapped_compute_share", &Device::overlappedComputeShare, fractionUnit},
     {"overlapped_communication_share", &Device::overlappedCommunicationShare, fractionUnit},
     {"tf32_for_f32", &Device::tf32ForF32, flag},

@@ -7,11 +7,12 @@
 
 namespace apc {
 
-/// The numbers that a figure may be: above 0 and at most `maximum`. Other figures use the name alone.
+/// The numbers that a figure may be: above 0, or from 0 on, and at most `maximum`. Other figures use the name alone.
 struct FigureUnit {
   llvm::StringLiteral name = ""; ///< as in "4e11 is expected, in bytes per second"
   double maximum = 0;
   bool isWhole = false;
+  bool mayBeZero = false;
 };
 
 constexpr FigureUnit fractionUnit{"a fraction", 1};

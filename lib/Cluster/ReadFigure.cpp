@@ -18,9 +18,9 @@ void read(JsonReader value, const FigureUnit &unit, double &target) {
   double number = value.value().isNumber() ? value.value().number() : -1;
   bool isWhole = !unit.isWhole || number == std::floor(number);
   // The comparison is written so that NaN fails it.
-  if (!(number > 0 && number <= unit.maximum) || !isWhole)
-    return value.fail(formatv("a {0} above 0 and at most {1} is expected{2}, not {3}",
-                              unit.isWhole ? "whole number" : "number", shortText(unit.maximum),
+  if (!((unit.mayBeZero ? number >= 0 : number > 0) && number <= unit.maximum) || !isWhole)
+    return value.fail(formatv("a {0} {1} {2} is expected{3}, not {4}", unit.isWhole ? "whole number" : "number",
+                              unit.mayBeZero ? "from 0 to" : "above 0 and at most", shortText(unit.maximum),
                               unit.name.starts_with("a ") ? "" : ", in " + unit.name, value.quote())
                           .str());
   target = number;

@@ -188,3 +188,11 @@ TEST_CASE("a fault of the file is told before one of the flag") {
   REQUIRE_FALSE(static_cast<bool>(cluster));
   CHECK(llvm::StringRef(takeMessage(cluster.takeError()).second).starts_with("my.json:1: "));
 }
+
+TEST_CASE("devices may be equally fast, where other figures are above 0") {
+  CHECK(with({"device.speed_variation=0"}).pool.device.speedVariation == 0);
+  CHECK(overrideError({"device.speed_variation=-0.1"}) ==
+        "--cluster-set device.speed_variation=-0.1: a number from 0 to 1 is expected, not -0.1");
+  CHECK(overrideError({"device.overlapped_compute_share=0"}) ==
+        "--cluster-set device.overlapped_compute_share=0: a number above 0 and at most 1 is expected, not 0.0");
+}

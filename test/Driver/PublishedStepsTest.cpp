@@ -79,7 +79,7 @@ Plan planOfRun(const Run &run, int64_t data, int64_t chunks) {
       graphOf(sizes, {.recompute = RecomputePolicy::Attention, .isFused = true, .microBatches = run.microBatches});
   PlanRequest request = trainingOn(run.devices * data, "dgx-a100-80gb");
   request.globalBatch = run.microBatches * data;
-  request.clusterOverrides = {"device.speed_variation=1e-9"};
+  request.clusterOverrides = {"device.speed_variation=0"};
   ParallelDegrees layout = pipelineOf(data, run.devices / ways, chunks);
   return valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
 }

@@ -70,31 +70,6 @@ void markLosses(OpGraph &graph) {
   }
 }
 
-/// Sums of gradients that a product makes move no bytes of their own, nor do conversions to their type: it reads and
-/// writes them behind its tiles.
-void joinSums(OpGraph &graph) {
-  const std::vector<std::vector<OpGraph::Use>> uses = graph.uses();
-  for (size_t index = 0; index < graph.ops.size(); ++index) {
-    if (!graph.ops[index].accumulates)
-      continue;
-    std::vector<OpId> joined{OpId(index)};
-    auto before = [&] {
-      std::optional<ValueId> read = graph.op(joined.back()).operands[0];
-      return read && uses[read->index()].size() == 1 ? std::optional(graph.value(*read).producer) : std::nullopt;
-    };
-    std::optional<OpId> made = before();
-    for (; made && isElementwise(graph.ruleOf(*made)) && graph.op(*made).operands.size() == 1; made = before())
-      joined.push_back(*made);
-    if (!made || graph.ruleOf(*made).work != Work::Contraction || graph.ruleOf(*made).attention)
-      continue;
-    for (OpId op : joined) {
-      KernelShare &kernel = graph.ops[op.index()].kernel;
-      kernel.joins = true;
-      kernel.inside.assign(graph.ruleOf(op).operands.size() + graph.ruleOf(op).results.size(), true);
-    }
-  }
-}
-
 class KernelBuilder {
 public:
   KernelBuilder(OpGraph &graph, const Runtime &runtime) : graph(graph), runtime(runtime), uses(graph.uses()) {}
@@ -118,7 +93,33 @@ public:
         markInside(index);
   }
 
+  /// Sums of gradients that a product makes move no bytes of their own, nor do conversions to their type: it reads and
+  /// writes them behind its tiles.
+  void joinSums() {
+    for (size_t index = 0; index < graph.ops.size(); ++index) {
+      if (!graph.ops[index].accumulates)
+        continue;
+      std::vector<OpId> joined{OpId(index)};
+      std::optional<OpId> made = onlyMaker(joined.back());
+      for (; made && isElementwise(graph.ruleOf(*made)) && graph.op(*made).operands.size() == 1;
+           made = onlyMaker(joined.back()))
+        joined.push_back(*made);
+      if (!made || graph.ruleOf(*made).work != Work::Contraction || graph.ruleOf(*made).attention)
+        continue;
+      for (OpId op : joined) {
+        KernelShare &kernel = graph.ops[op.index()].kernel;
+        kernel.joins = true;
+        kernel.inside.assign(graph.ruleOf(op).operands.size() + graph.ruleOf(op).results.size(), true);
+      }
+    }
+  }
+
 private:
+  /// The op that makes the first operand of `op`, which nothing else reads.
+  std::optional<OpId> onlyMaker(OpId op) const {
+    std::optional<ValueId> read = graph.op(op).operands[0];
+    return read && uses[read->index()].size() == 1 ? std::optional(graph.value(*read).producer) : std::nullopt;
+  }
   bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {
     return rule.work == Work::Contraction || (runtime.fusesElementwise && rule.work == Work::Stream);
@@ -207,7 +208,7 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
   if (runtime.fusesElementwise)
     builder.joinElementwise();
   if (runtime.fusesSums)
-    joinSums(graph);
+    builder.joinSums();
 }
 
 } // namespace apc

@@ -116,7 +116,8 @@ std::string remarkOn(const TriedPoint &point) {
 }
 
 /// All that is known of one kind. A layout says a stage of ZeRO, a plan perhaps none: they are not compared in it.
-std::vector<NextBest> knownOf(const Kind &kind, const Plan &plan, const TriedPoint &own) {
+std::vector<NextBest> knownOf(const Kind &kind, const Plan &plan, const TriedPoint &own,
+                              llvm::ArrayRef<NextBest> layouts) {
   const bool isZero = kind.name == "other ZeRO";
   std::vector<NextBest> known;
   for (const TriedPoint &point : plan.tried)
@@ -124,7 +125,7 @@ std::vector<NextBest> knownOf(const Kind &kind, const Plan &plan, const TriedPoi
       known.push_back({"", point, remarkOn(point)});
   if (isZero)
     return known.empty() ? withoutZero(plan, own) : known;
-  llvm::copy_if(layoutsBeside(plan, own), std::back_inserter(known),
+  llvm::copy_if(layouts, std::back_inserter(known),
                 [&](const NextBest &layout) { return kind.differs(layout.point, own); });
   return known;
 }
@@ -220,18 +221,20 @@ private:
 
 std::vector<NextBest> nextBest(const Plan &plan) {
   TriedPoint own = triedPointOf(plan);
+  const std::vector<NextBest> layouts = layoutsBeside(plan, own);
   std::vector<NextBest> rows;
   for (const Kind &kind : kindsOf(plan, own))
-    if (std::vector<NextBest> known = knownOf(kind, plan, own); !known.empty())
+    if (std::vector<NextBest> known = knownOf(kind, plan, own, layouts); !known.empty())
       rows.push_back(bestOf(known, kind, plan.stepSeconds));
   return rows;
 }
 
 std::vector<std::string> untriedKinds(const Plan &plan) {
   TriedPoint own = triedPointOf(plan);
+  const std::vector<NextBest> layouts = layoutsBeside(plan, own);
   std::vector<std::string> texts;
   for (const Kind &kind : kindsOf(plan, own))
-    if (knownOf(kind, plan, own).empty())
+    if (knownOf(kind, plan, own, layouts).empty())
       texts.push_back(kind.untried.str());
   return texts;
 }

@@ -99,23 +99,14 @@ static LayerMinima minimaOfOps(const StageGraph &layer, const StageSplit &split,
   return minima;
 }
 
-/// By layer: does it read what the layer in front of it makes of a micro-batch?
-static std::vector<bool> followersOf(const StageSplit &split) {
-  std::vector<bool> follows(split.numStages);
+/// By layer: does a value of a micro-batch come from the layer in front of it, or in the backward pass go there?
+static std::vector<bool> linksBefore(const StageSplit &split, TransferTime time) {
+  std::vector<bool> isLinked(split.numStages);
   for (const StageTransfer &transfer : split.transfers)
-    if (transfer.time == TransferTime::Forward && llvm::is_contained(transfer.to, transfer.from + 1))
-      follows[transfer.from + 1] = true;
-  return follows;
-}
-
-/// By layer: does the layer in front of it wait for gradients of a micro-batch that it makes?
-static std::vector<bool> awaitedBefore(const StageSplit &split) {
-  std::vector<bool> isAwaited(split.numStages);
-  for (const StageTransfer &transfer : split.transfers)
-    if (transfer.time == TransferTime::Backward && transfer.from > 0 &&
-        llvm::is_contained(transfer.to, transfer.from - 1))
-      isAwaited[transfer.from] = true;
-  return isAwaited;
+    for (unsigned to : transfer.to)
+      if (transfer.time == time && (time == TransferTime::Forward ? to == transfer.from + 1 : to + 1 == transfer.from))
+        isLinked[std::max(to, transfer.from)] = true;
+  return isLinked;
 }
 
 /// Layers of a step, each kind of which is searched once.
@@ -236,7 +227,8 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
       return std::move(error);
   const std::vector<bool> mayShare = mayShareInStage(layers->graph, layers->split, workers);
   for (auto [own, follows, isAwaited, shares] :
-       llvm::zip_equal(minima, followersOf(layers->split), awaitedBefore(layers->split), mayShare)) {
+       llvm::zip_equal(minima, linksBefore(layers->split, TransferTime::Forward),
+                       linksBefore(layers->split, TransferTime::Backward), mayShare)) {
     if (shares)
       own.step = own.microBatch = 0;
     own.microBatch = std::max(own.microBatch, own.forward);

@@ -31,7 +31,8 @@ LayoutFigures figures(double seconds, int64_t bytes) {
 /// Layouts of 64 devices with 512 samples, and all that were costed on the way.
 struct Trials {
   std::vector<ParallelDegrees> tried;
-  std::optional<int64_t> stages = {};
+  std::optional<int64_t> stages = {}, workers = {};
+  int64_t batch = 512;
 
   std::vector<EvaluatedLayout> run(const FiguresOf &figuresOf, MayTryLayout mayImprove) {
     Pool pool = valueOf(withDevices(valueOf(loadCluster("dgx-h100")), 64)).pool;
@@ -40,7 +41,8 @@ struct Trials {
       tried.push_back(layout);
       return std::optional(figuresOf(layout));
     };
-    return valueOf(tryExpertLayouts(pool, {512, /*experts=*/0, /*layers=*/0, stages}, tryLayout, mayImprove));
+    return valueOf(
+        tryExpertLayouts(pool, {batch, /*experts=*/0, /*layers=*/0, stages, workers}, tryLayout, mayImprove));
   }
 };
 
@@ -108,16 +110,35 @@ TEST_CASE("No more workers are tried than the model has stages") {
 
 TEST_CASE("Where nothing fits without a pipeline or recomputation, weights are cut on all devices") {
   auto figuresOf = [](const ParallelDegrees &layout) {
-    const bool isSmall = layout.pipeline > 1 || (layout.zero == 3 && layout.recompute->policy == RecomputeChoice::Mlp);
+    const bool isSmall = layout.pipeline > 1 || (layout.zero == 3 && layout.recompute->policy == RecomputeChoice::Full);
     return figures(layout.zero == 3 ? 5 : 10, isSmall ? 50 : 200);
   };
   Trials trials;
   CHECK(llvm::any_of(trials.run(figuresOf, always), [](const EvaluatedLayout &own) {
-    return own.layout.str() == "dp=64,tp=1,zero=3,mb=4,recompute=mlp";
+    return own.layout.str() == "dp=64,tp=1,zero=3,mb=8,recompute=full"; // in one micro-batch
   }));
   Trials whole;
   whole.run(figuresOf, [](const ParallelDegrees &layout) { return layout.zero < 3; });
   CHECK(llvm::none_of(whole.tried, [](const ParallelDegrees &layout) { return layout.zero == 3; }));
+}
+
+TEST_CASE(
+    "Where nothing fits with whole weights, they are cut, in as few micro-batches as fit, by what divides the batch") {
+  auto figuresOf = [](const ParallelDegrees &layout) {
+    const bool isSmall =
+        layout.zero == 3 && layout.microBatch == 1 && layout.recompute->policy == RecomputeChoice::Full;
+    return figures(layout.tensor, isSmall ? 50 : 200);
+  };
+  Trials trials;
+  trials.workers = 1;
+  trials.batch = 96; // of which 64 ranks cannot have equal parts
+  const std::vector<EvaluatedLayout> fitting = trials.run(figuresOf, always);
+  REQUIRE(fitting.size() == 1);
+  CHECK(fitting.front().layout.str() == "dp=32,tp=2,zero=3,mb=1,recompute=full");
+  CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &own) { return own.zero == 3 && own.microBatch == 3; }));
+  Trials known; // layouts that are not improved are none that a plan begins with
+  known.workers = 1;
+  CHECK(known.run(figuresOf, {}).empty());
 }
 
 TEST_CASE("Workers whose weights fill half of the memory are left out where twice as many are possible") {

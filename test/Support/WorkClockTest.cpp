@@ -18,11 +18,15 @@ TEST_CASE("A clock goes by work alone until the wall clock has passed its limit"
   const Stopwatch watch(clock);
   clock.spend(2e9);
   CHECK(watch.seconds() == 2);
+  CHECK_FALSE(clock.isOver());
+  clock.spend(3593e9);
+  CHECK(clock.isOver());
 
   WorkClock wall(0);
   wall.spend(1e3);
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   CHECK_FALSE(wall.isReproducible());
+  CHECK(wall.isOver());
   CHECK(wall.seconds() >= 0.002);
 }
 

@@ -34,6 +34,7 @@ public:
     isMeasured = true;
   }
   double seconds() const;
+  bool isOver() const { return seconds() >= limitSeconds; } ///< by work or by the wall clock
   /// False once readings depend on the machine: another run may read otherwise.
   bool isReproducible() const { return !isMeasured && wallSeconds() < limitSeconds; }
 

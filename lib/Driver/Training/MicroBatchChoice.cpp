@@ -24,7 +24,7 @@ class MicroBatchChoice {
 public:
   MicroBatchChoice(const PlanRequest &request, const PointPlanner &points)
       : request(request), points(points),
-        trials(request, {points.whole, points.quick, points.least, points.onlyAdds}, points.control) {}
+        trials(request, {points.whole, points.quick, points.least, points.onlyAdds, points.bound}, points.control) {}
 
   llvm::Expected<Plan> run();
 
@@ -51,9 +51,8 @@ llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> 
   if (!least)
     return least.takeError();
   constexpr unsigned patience = 2;
-  bool isBounded = *least >= trials.secondsToBeat() * (1 - request.gapTolerance);
   const SearchEnd end = trials.end();
-  return Untried{isBounded || worse >= patience || end != SearchEnd::Finished, *least, end};
+  return Untried{trials.isProven(*least) || worse >= patience || end != SearchEnd::Finished, *least, end};
 }
 
 llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
@@ -99,7 +98,8 @@ llvm::Expected<Plan> MicroBatchChoice::run() {
     return requests.takeError();
   const bool isOne = requests->size() == 1 && policiesOf(request).size() == 1;
   isOne ? trials.insist(points.explained) : trials.keepTimeToFinish();
-  llvm::Expected<Untried> untried = tryAll(*requests);
+  llvm::Error error = trials.tryLayout(*requests);
+  llvm::Expected<Untried> untried = error ? std::move(error) : tryAll(*requests);
   if (!isOne && untried && !trials.found() && trials.secondsLeft() > 0) { // a longer search may find what fits
     trials.insist(points.whole);
     untried = tryAll(*requests);

@@ -15,7 +15,7 @@ public:
   /// long that takes.
   PipelineTrials(const PlanRequest &request, const PointPlanner &points, const Pool &pool, bool hasPlan)
       : request(request), points(points), pool(pool),
-        trials(request, {points.whole, points.whole, points.least, points.onlyAdds}, points.control),
+        trials(request, {points.whole, points.whole, points.least, points.onlyAdds, points.bound}, points.control),
         policies(policiesOf(request)), hasPlan(hasPlan) {}
 
   /// The point of the known layout where that has as many workers; else, and where that fits not, the first point of

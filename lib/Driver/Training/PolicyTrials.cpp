@@ -57,41 +57,20 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
   return searchPairs(steps, others, fitting.front().second.limitBytes, planPair);
 }
 
-llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
-  if (takesAny(request))
-    return Settled{knownLeast(point), true};
-  // A little gap that the search leaves whatever the memory is none that recomputation closes.
-  constexpr double little = 0.005;
-  double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
-  double wanted = std::min(found.rank.seconds * (1 - request.gapTolerance), proven);
-  bool isProvenAlone = point.recompute == RecomputeChoice::None && found.unlimitedBoundSeconds >= wanted;
-  if (isProvenAlone) {
-    llvm::Expected<bool> onlyAdds = plan.onlyAdds(point);
-    if (!onlyAdds)
-      return onlyAdds.takeError();
-    if (*onlyAdds)
-      return Settled{found.unlimitedBoundSeconds, true};
-  }
-  llvm::Expected<double> least = leastSecondsFrom(point);
-  if (!least)
-    return least.takeError();
-  // The bound leaves out all that policies might save, and counts nothing that they add.
-  constexpr double mostSaved = 0.03;
-  return Settled{*least, *least >= (isProvenAlone ? std::min(wanted, found.rank.seconds * (1 - mostSaved)) : wanted)};
-}
-
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
   std::vector<PolicyTrial> fitting;
   std::vector<RecomputeChoice> others;
-  std::optional<double> leastOfAll;
+  auto leastOfAll = leastBesideLayout(point);
+  if (!leastOfAll || isProven(leastOfAll->value_or(0)))
+    return leastOfAll;
   for (auto [index, policy] : llvm::enumerate(policies)) {
-    if (index > 0 && (isStopped() || (best && secondsLeft() <= 0)))
+    if ((index > 0 || *leastOfAll) && (isStopped() || (best && secondsLeft() <= 0)))
       return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
     trial.recompute = policy;
     constexpr size_t mostShares = 2; // the first policies are often enough
     auto found =
-        tryOne(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
+        tryPolicy(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));
     if (!found)
       return found.takeError();
     if (isRefused)
@@ -104,7 +83,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
     auto settled = isSettledBy(trial, **found);
     if (!settled)
       return settled.takeError();
-    leastOfAll = settled->leastSeconds;
+    *leastOfAll = settled->leastSeconds;
     if (settled->isSettled)
       return leastOfAll;
   }

@@ -25,6 +25,7 @@ public:
     PlanRequested whole, quick;
     PointPlanner::PlanLeast least;
     PointPlanner::AddsOnly onlyAdds;
+    PointPlanner::BoundOfRequest bound;
   };
 
   /// \p control: told each point, and asked whether to stop; with a clock.
@@ -35,6 +36,10 @@ public:
   /// policies where some fit and others do not; true when that gave a better plan. \p pointsLeft share the time that is
   /// left, this one among them.
   llvm::Expected<bool> tryPoint(const PlanRequest &point, size_t pointsLeft);
+  /// Plans the point of the layout that is known, where it is one of \p all micro-batches, before any other: the
+  /// fastest plan has about as many of them, and recomputes about as much. Behind a plan of another policy than those
+  /// to try, bounds come first.
+  llvm::Error tryLayout(llvm::ArrayRef<PlanRequest> all);
   /// Plans every point to the end from now on, by \p planner.
   void insist(PlanRequested planner) {
     plan.quick = planner;
@@ -46,7 +51,8 @@ public:
   llvm::Error finish();
   /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
   /// is subadditive, an op or a collective on half the samples takes at least half the time, and what policies of
-  /// recomputation may save is left out. Where any plan will do, only the part known without a search.
+  /// recomputation may save is left out. Where any plan will do, only the part known without a search; once the clock
+  /// is over, an even share of the work of all ops.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;
@@ -76,6 +82,8 @@ public:
   const std::optional<Plan> &found() const { return best; }
   /// Of the best, or of a layout that is known and faster; `found` is there.
   double secondsToBeat() const { return std::min(best->stepSeconds, control.knownSeconds.value_or(best->stepSeconds)); }
+  /// Does such a bound show that nothing better is left?
+  bool isProven(double least) const { return best && least >= secondsToBeat() * (1 - request.gapTolerance); }
   /// The least bound of all that were planned; `found` is there.
   double leastBound() const;
   const std::vector<TriedPoint> &tried() const { return points; }
@@ -93,6 +101,10 @@ private:
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
+  /// `leastSecondsFrom` where the layout that is known has these micro-batches and recomputes something; none else.
+  llvm::Expected<std::optional<double>> leastBesideLayout(const PlanRequest &point);
+  /// `tryOne`, or what that gave for the layout that is known.
+  llvm::Expected<std::optional<Fitting>> tryPolicy(const PlanRequest &trial, double seconds);
   /// The share of memory in the seconds of a plan.
   struct Settled {
     double leastSeconds; ///< of any policy, whatever the memory
@@ -129,8 +141,9 @@ private:
   std::vector<std::pair<double, PlanRequest>> unfinished; ///< seconds of first answers, and their points
   std::map<std::optional<int64_t>, double> least;         ///< by micro-batch: `leastSecondsFrom`
   std::vector<TriedPoint> points;
-  std::string reason;                ///< why nothing fits
-  std::optional<PlanRequest> failed; ///< where `reason` holds
+  std::string reason;                  ///< why nothing fits
+  std::optional<PlanRequest> failed;   ///< where `reason` holds
+  std::optional<PolicyTrial> ofLayout; ///< of the layout that is known
   struct Refusal {
     std::optional<int64_t> microBatch;
     std::string message;

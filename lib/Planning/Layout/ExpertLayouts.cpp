@@ -32,7 +32,7 @@ public:
   /// More and more workers, until nothing has to be recomputed.
   llvm::Error tryTensor(int64_t tensor);
   /// One worker whose weights are in pieces on all devices (FSDP), with as little recomputed as fits.
-  llvm::Error tryWeightsCut(MayTryLayout mayTry);
+  llvm::Error tryWeightsCut(int64_t mostTensor, MayTryLayout mayTry);
   bool hasFitting() const { return !fitting.empty(); }
   /// Nothing that fits has one worker and recomputes nothing.
   bool needsMemory() const {
@@ -157,17 +157,27 @@ ParallelDegrees ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero
   return layout;
 }
 
-llvm::Error ExpertTrials::tryWeightsCut(MayTryLayout mayTry) {
-  ParallelDegrees layout = layoutOf(/*tensor=*/1, /*workers=*/1, weightsCut);
+llvm::Error ExpertTrials::tryWeightsCut(int64_t mostTensor, MayTryLayout mayTry) {
+  int64_t tensor = 1;
+  while (tensor < mostTensor && step.batch % (devices / tensor) != 0)
+    tensor *= 2;
+  ParallelDegrees layout = layoutOf(tensor, /*workers=*/1, weightsCut);
   if (step.workers.value_or(1) != 1 || step.batch % layout.data != 0)
     return llvm::Error::success();
-  for (RecomputeChoice policy : {RecomputeChoice::None, RecomputeChoice::Mlp, RecomputeChoice::Full}) {
+  auto fitsOf = [&](RecomputeChoice policy) -> llvm::Expected<bool> {
     layout.recompute = policy;
-    if (!mayTry(layout))
+    return mayTry(layout) ? add(layout) : llvm::Expected<bool>(false);
+  };
+  // Weights are gathered in every micro-batch.
+  for (int64_t samples = step.batch / layout.data; samples > 0; samples /= 2) {
+    layout.microBatch = samples;
+    if (step.batch / layout.data % samples != 0)
       continue;
-    llvm::Expected<bool> fits = add(layout);
-    if (!fits || *fits)
-      return fits.takeError();
+    for (RecomputeChoice policy : {RecomputeChoice::None, RecomputeChoice::Full}) {
+      llvm::Expected<bool> fits = fitsOf(policy);
+      if (!fits || *fits)
+        return fits.takeError();
+    }
   }
   return llvm::Error::success();
 }
@@ -275,12 +285,15 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
       continue;
     isImproved = true;
     if (trials.needsMemory())
-      if (llvm::Error error = trials.tryWeightsCut(mayImprove))
+      if (llvm::Error error = trials.tryWeightsCut(most, mayImprove))
         return std::move(error);
     if (llvm::Error error = trials.improve(most, mayImprove))
       return std::move(error);
   }
-  if (mayImprove)
+  if (!isImproved)
+    if (llvm::Error error = trials.tryWeightsCut(most, mayImprove))
+      return std::move(error);
+  for (unsigned times = isImproved ? 1 : 2; mayImprove && times > 0; --times)
     if (llvm::Error error = trials.improve(most, mayImprove))
       return std::move(error);
   for (int64_t tensor : last)

@@ -1,6 +1,8 @@
 // One thing after the other is changed, as long as that is faster.
 #include "LayoutDescent.h"
 
+#include "MixedPolicies.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -52,15 +54,21 @@ std::vector<ParallelDegrees> withOtherChunks(const ParallelDegrees &layout, int6
   return neighbours;
 }
 
-std::vector<ParallelDegrees> withOtherSamples(const ParallelDegrees &layout) {
+/// Micro-batches that divide what a rank has of \p batch: the next of twice as many samples or more, and the next of
+/// half as many or fewer.
+std::vector<ParallelDegrees> withOtherSamples(const ParallelDegrees &layout, int64_t batch) {
   std::vector<ParallelDegrees> neighbours;
-  const int64_t samples = layout.microBatch.value_or(1);
-  ParallelDegrees more = layout, fewer = layout;
-  more.microBatch = samples * 2;
-  neighbours.push_back(more);
-  fewer.microBatch = samples / 2;
-  if (samples % 2 == 0)
-    neighbours.push_back(fewer);
+  const int64_t samples = layout.microBatch.value_or(1), all = batch / layout.data;
+  int64_t more = 2 * samples, fewer = samples / 2;
+  while (more < all && all % more != 0)
+    ++more;
+  while (fewer > 1 && all % fewer != 0)
+    --fewer;
+  for (int64_t own : {more, fewer})
+    if (own > 0 && own <= all) {
+      neighbours.push_back(layout);
+      neighbours.back().microBatch = own;
+    }
   return neighbours;
 }
 
@@ -128,7 +136,7 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
   case LayoutChange::Chunks:
     return withOtherChunks(layout, step.layers);
   case LayoutChange::Samples:
-    return withOtherSamples(layout);
+    return withOtherSamples(layout, step.batch);
   case LayoutChange::Recompute:
     return withOtherPolicy(layout);
   case LayoutChange::Storage:
@@ -153,7 +161,7 @@ public:
       inVain = *isBetter ? 0 : inVain + 1;
       kind = *isBetter ? kind : (kind + 1) % kinds;
     }
-    return std::move(best);
+    return mixPolicies(best, tooLarge, step.layers, mayTry, tryLayout);
   }
 
 private:
@@ -194,8 +202,10 @@ private:
       return std::optional(false);
     if ((*figures)->stepSeconds >= best.figures.stepSeconds) // and recomputation only adds to it
       return std::optional(false);
-    if (!(*figures)->fits())
+    if (!(*figures)->fits()) {
+      tooLarge.push_back({next, **figures});
       return std::nullopt;
+    }
     best = {next, **figures};
     return std::optional(true);
   }
@@ -205,6 +215,7 @@ private:
   MayTryLayout mayTry;
   TryLayout tryLayout;
   std::vector<ParallelDegrees> tried;
+  std::vector<EvaluatedLayout> tooLarge; ///< faster than the best at that time
 };
 
 } // namespace

@@ -10,7 +10,7 @@ enum class LayoutChange {
   Tensor,    ///< half or twice as many ways of tp, with as many micro-batches where that is possible
   Workers,   ///< twice or half as many, with as many stages, or with as many chunks
   Chunks,    ///< one layer each; two or three times as many, half as many again, or three or two quarters of them
-  Samples,   ///< twice or half as many in a micro-batch
+  Samples,   ///< about twice or half as many in a micro-batch
   Recompute, ///< another policy
   Storage,   ///< weights in pieces, or whole, where there is no pipeline
 };
@@ -28,7 +28,8 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 /// The last of the layouts that follow \p from, each a neighbour of the one before and faster than that, until no
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
 /// is tried once more with the next policy of recomputation; beside one whose strategies memory does not bind, no
-/// policy that keeps less is tried for itself, because it only adds work. \p mayTry: of layouts, whether the request
+/// policy that keeps less is tried for itself, because it only adds work. At last policies are mixed
+/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request
 /// allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);

@@ -35,6 +35,14 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
     return knownLeast(point);
   PlanRequest own = point;
   own.recompute = policies.front();
+  if (control.clock->isOver()) {
+    own.pipeline = {1};
+    own.timeLimitSeconds = 0;
+    llvm::Expected<PipelineBound> bound = plan.bound(own);
+    if (!bound)
+      return bound.takeError();
+    return least[point.microBatch] = std::max(bound->shareSeconds, knownLeast(point));
+  }
   own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
   constexpr double share = 0.25;           // points have the rest
   own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
@@ -56,6 +64,29 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
       best = std::move(made);
   }
   return least[point.microBatch] = bounded;
+}
+
+llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
+  if (takesAny(request))
+    return Settled{knownLeast(point), true};
+  // A little gap that the search leaves whatever the memory is none that recomputation closes.
+  constexpr double little = 0.005;
+  double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
+  double wanted = std::min(found.rank.seconds * (1 - request.gapTolerance), proven);
+  bool isProvenAlone = point.recompute == RecomputeChoice::None && found.unlimitedBoundSeconds >= wanted;
+  if (isProvenAlone) {
+    llvm::Expected<bool> onlyAdds = plan.onlyAdds(point);
+    if (!onlyAdds)
+      return onlyAdds.takeError();
+    if (*onlyAdds)
+      return Settled{found.unlimitedBoundSeconds, true};
+  }
+  llvm::Expected<double> least = leastSecondsFrom(point);
+  if (!least)
+    return least.takeError();
+  // The bound leaves out all that policies might save, and counts nothing that they add.
+  constexpr double mostSaved = 0.03;
+  return Settled{*least, *least >= (isProvenAlone ? std::min(wanted, found.rank.seconds * (1 - mostSaved)) : wanted)};
 }
 
 } // namespace apc

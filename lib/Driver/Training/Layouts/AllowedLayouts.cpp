@@ -10,7 +10,9 @@
 
 namespace apc {
 
-double shareOfLayouts(const PlanRequest &request) { return request.pipeline.isOn() ? 0.5 : 0.1; }
+double shareOfLayouts(const PlanRequest &request, bool fitsWhole) {
+  return request.pipeline.isOn() || !fitsWhole ? 0.5 : 0.1;
+}
 
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare) {
   return std::max(leastShare * request.timeLimitSeconds, request.timeLimitSeconds - begun.seconds());

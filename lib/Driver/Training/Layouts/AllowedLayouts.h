@@ -7,9 +7,10 @@
 
 namespace apc {
 
-/// The share of the time limit that layouts have: more for pipelines, whose layouts are improved, because searches of
-/// stages have no better beginning.
-double shareOfLayouts(const PlanRequest &request);
+/// The share of the time limit that layouts have. Pipelines and steps that memory binds have more, for their layouts
+/// are improved: searches have no better beginning there. \p fitsWhole: a layout without a pipeline fits that keeps
+/// all.
+double shareOfLayouts(const PlanRequest &request, bool fitsWhole);
 
 /// The seconds of a request that are left since \p begun was made, but no fewer than so large a share of all of them.
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare);

@@ -26,6 +26,8 @@ llvm::Expected<std::optional<LayoutFigures>> LayoutCosting::take(const ParallelD
   if (const std::optional<LayoutFigures> &figures = answer.figures) {
     if (figures->fits() && refusalOf(request, open, layout).empty())
       leastSeconds = std::min(leastSeconds.value_or(figures->stepSeconds), figures->stepSeconds);
+    const bool keepsAll = layout.pipeline == 1 && layout.recompute == RecomputeSetting(RecomputeChoice::None);
+    hasFittingWhole = hasFittingWhole || (figures->fits() && keepsAll);
     return figures;
   }
   if (answer.fault == Fault::Internal)

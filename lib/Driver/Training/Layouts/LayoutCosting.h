@@ -27,8 +27,10 @@ public:
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
   /// internal ones.
   llvm::Error addNamed(const ParallelDegrees &layout, double seconds, const std::shared_ptr<WorkClock> &clock);
-  /// Not all layouts were costed.
-  void cutShort() { known.isCutShort = true; }
+  /// Not all layouts were costed, for such a share of the time limit was over.
+  void cutShort(double share) { known.shareOver = share; }
+  /// Does a layout without a pipeline fit that recomputes nothing?
+  bool fitsWhole() const { return hasFittingWhole; }
   /// All that were added, with the plan of the fastest that fits and that the request allows, made in so many seconds.
   /// Errors: internal ones.
   llvm::Expected<LayoutReferences> take(double seconds);
@@ -38,7 +40,7 @@ private:
   PlanRequest open;
   EvaluateRequested evaluate;
   LayoutReferences known;
-  bool hasCheckedStep = false;
+  bool hasCheckedStep = false, hasFittingWhole = false;
   std::optional<double> leastSeconds;
   std::optional<EvaluatedLayout> best;
 };

@@ -41,8 +41,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
                                              EvaluateRequested evaluate, const PlanningControl &control,
                                              const Stopwatch &begun) {
   constexpr double leastOfExperts = 0.1, leastOfNamed = 0.25, leastOfBest = 0.5; // of the time limit
-  const double seconds =
-      std::min(shareOfLayouts(request) * request.timeLimitSeconds, secondsLeft(request, begun, leastOfExperts));
+  const double mostSeconds = secondsLeft(request, begun, leastOfExperts);
   const Stopwatch watch(*control.clock);
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
@@ -64,11 +63,13 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertW
   LayoutsAhead ahead(target->cluster.pool, step->sizes, mayTry, {answer, countStep}, control);
   auto tryLayout = [&](const ParallelDegrees &layout,
                        std::optional<double> knownSeconds) -> llvm::Expected<std::optional<LayoutFigures>> {
+    const double share = shareOfLayouts(request, costing.fitsWhole());
+    const double seconds = std::min(share * request.timeLimitSeconds, mostSeconds);
     const double left = seconds - watch.seconds();
     if (control.stop && control.stop->load()) // which a note of the search tells
       return std::nullopt;
     if (left <= 0) {
-      costing.cutShort();
+      costing.cutShort(share);
       return std::nullopt;
     }
     if (control.report)

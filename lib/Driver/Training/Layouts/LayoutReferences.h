@@ -28,8 +28,8 @@ struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
   std::optional<ParallelDegrees> layoutOfBest;
-  std::string refusal;     ///< why none of them may be the plan; empty where they may
-  bool isCutShort = false; ///< the time for layouts was over before all were tried
+  std::string refusal;             ///< why none of them may be the plan; empty where they may
+  std::optional<double> shareOver; ///< of the time limit, which was over before all were tried
 };
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?

@@ -35,8 +35,8 @@ static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferen
   if (!plan)
     return plan;
   llvm::append_range(plan->references, layouts.references);
-  if (layouts.isCutShort)
-    plan->notes.push_back("the " + std::to_string(std::lround(100 * shareOfLayouts(request))) +
+  if (layouts.shareOver)
+    plan->notes.push_back("the " + std::to_string(std::lround(100 * *layouts.shareOver)) +
                           " % of the time limit that layouts have were over before all were costed");
   plan->request.layouts = request.layouts;
   return plan;

@@ -176,8 +176,7 @@ private:
   llvm::Error search(unsigned kind, StagePart last, double count, llvm::function_ref<void(double)> take) {
     if (secondsLeft() <= 0)
       return llvm::Error::success();
-    llvm::Expected<LayerPrograms> search =
-        LayerPrograms::make(answers, step, kind, last, LayerBytes::ThroughStep, secondsLeft());
+    llvm::Expected<LayerPrograms> search = LayerPrograms::make(answers, step, kind, last, secondsLeft());
     if (!search)
       return search.takeError();
     llvm::Expected<LayerLine> least = leastLine(*search, /*secondsPerByte=*/0);

@@ -10,20 +10,11 @@
 
 namespace apc {
 
-/// Between the passes: the place behind the last op of the forward pass. Before the first op nothing lives but what
-/// stays through all micro-batches.
-static Moment momentOf(const StageGraph &layer, LayerBytes bytes) {
-  size_t behind = 0;
-  for (auto [op, part] : llvm::enumerate(layer.parts))
-    if (part == StagePart::Forward)
-      behind = op + 1;
-  const bool isBetween = bytes == LayerBytes::BetweenPasses && behind < layer.parts.size();
-  return {OpId(isBetween ? behind : 0), /*isCertain=*/true};
-}
+/// Before the first op nothing lives but what stays through all micro-batches.
+static constexpr Moment beforeAll{OpId(0), /*isCertain=*/true};
 
-LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, LayerBytes bytes,
-                             llvm::ArrayRef<Mesh> meshes)
-    : own(std::move(answer)), moment(momentOf(layer, bytes)) {
+LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes)
+    : own(std::move(answer)) {
   const OpGraph &graph = own->graph;
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     const bool isInput =
@@ -35,7 +26,7 @@ LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGra
 }
 
 llvm::Expected<LayerPrograms> LayerPrograms::make(const StageAnswers &layers, const CutStep &step, unsigned stage,
-                                                  StagePart last, LayerBytes bytes, double seconds) {
+                                                  StagePart last, double seconds) {
   llvm::Expected<std::shared_ptr<StageAnswer>> own = layers.taskOfPart(stage, seconds);
   if (!own)
     return own.takeError();
@@ -45,11 +36,11 @@ llvm::Expected<LayerPrograms> LayerPrograms::make(const StageAnswers &layers, co
   llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
   if (!meshes)
     return meshes.takeError();
-  return LayerPrograms(std::move(*own), step.stages[stage], bytes, *meshes);
+  return LayerPrograms(std::move(*own), step.stages[stage], *meshes);
 }
 
 void LayerPrograms::build(OnMesh &mesh) const {
-  mesh.planning = problemOf(task(), mesh.mesh, moment);
+  mesh.planning = problemOf(task(), mesh.mesh, beforeAll);
   for (llvm::ArrayRef<OpId> ops : mesh.planning->ops)
     mesh.counts.push_back(!ops.empty() && llvm::all_of(ops, [&](OpId op) { return isOwnOp[op.index()]; }));
 }
@@ -136,21 +127,17 @@ double LayerPrograms::knownLeast(size_t index, double secondsPerByte) const {
 
 namespace {
 
-/// Programs of one way on one mesh, and what they pay at least.
+/// The programs on one mesh, and what they pay at least.
 struct Offer {
-  LayerPrograms *way;
   size_t mesh;
   double least;
 };
 
-/// The most promising first.
-std::vector<Offer> offersOf(llvm::MutableArrayRef<LayerPrograms> ways, double secondsPerByte) {
+/// The most promising first. Nothing pays less than at no cost.
+std::vector<Offer> offersOf(const LayerPrograms &layer, double secondsPerByte) {
   std::vector<Offer> offers;
-  for (LayerPrograms &way : ways)
-    for (size_t mesh = 0; mesh < way.numMeshes(); ++mesh)
-      offers.push_back({&way, mesh,
-                        std::max(way.knownLeast(mesh, secondsPerByte),
-                                 mesh < ways.front().numMeshes() ? ways.front().knownLeast(mesh, 0) : 0)});
+  for (size_t mesh = 0; mesh < layer.numMeshes(); ++mesh)
+    offers.push_back({mesh, std::max(layer.knownLeast(mesh, secondsPerByte), layer.knownLeast(mesh, 0))});
   llvm::stable_sort(offers, [](const Offer &a, const Offer &b) { return a.least < b.least; });
   return offers;
 }
@@ -158,9 +145,9 @@ std::vector<Offer> offersOf(llvm::MutableArrayRef<LayerPrograms> ways, double se
 } // namespace
 
 /// In groups of one size, so that the same searches are left out with any number of threads.
-llvm::Expected<LayerLine> leastLine(llvm::MutableArrayRef<LayerPrograms> ways, double secondsPerByte) {
-  const PlanningTask &task = ways.front().task();
-  const std::vector<Offer> offers = offersOf(ways, secondsPerByte);
+llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte) {
+  const PlanningTask &task = layer.task();
+  const std::vector<Offer> offers = offersOf(layer, secondsPerByte);
   constexpr size_t together = 4;
   std::optional<LayerLine> least;
   for (llvm::ArrayRef<Offer> rest = offers; !rest.empty(); rest = rest.drop_front(std::min(together, rest.size()))) {
@@ -170,7 +157,7 @@ llvm::Expected<LayerLine> leastLine(llvm::MutableArrayRef<LayerPrograms> ways, d
     std::vector<std::optional<llvm::Expected<std::optional<LayerLine>>>> lines(group.size());
     forEach(group.size(), task.control.numThreads, *task.control.clock,
             [&](size_t index, const std::shared_ptr<WorkClock> &clock) {
-              lines[index].emplace(group[index].way->searchOn(group[index].mesh, secondsPerByte, clock));
+              lines[index].emplace(layer.searchOn(group[index].mesh, secondsPerByte, clock));
             });
     llvm::Error errors = llvm::Error::success();
     for (std::optional<llvm::Expected<std::optional<LayerLine>>> &line : lines) {
@@ -193,12 +180,11 @@ llvm::Expected<LayerLine> leastLine(llvm::MutableArrayRef<LayerPrograms> ways, d
 /// From the cost at which the memory is worth as much as the time, a cost is looked for at which the layers fit. The
 /// lines of the programs on both sides meet at a cost; the line that is lower there takes the place of one of them (as
 /// the dual of `dp`).
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(llvm::MutableArrayRef<LayerPrograms> ways, double count,
-                                                         int64_t limitBytes) {
+llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, double count, int64_t limitBytes) {
   const auto limit = static_cast<double>(limitBytes);
   auto fits = [&](const LayerProgram &program) { return count * program.bytes <= limit; };
   std::vector<ByteCostedLayer> found;
-  llvm::Expected<LayerLine> quickest = leastLine(ways.take_front(), 0);
+  llvm::Expected<LayerLine> quickest = leastLine(layer, 0);
   if (!quickest)
     return quickest.takeError();
   if (!quickest->best || fits(*quickest->best))
@@ -209,7 +195,7 @@ llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(llvm::MutableArrayRef<L
   constexpr unsigned mostRounds = 12;
   constexpr double little = 1e-3, growth = 4;
   for (unsigned round = 0; round < mostRounds; ++round) {
-    llvm::Expected<LayerLine> next = leastLine(ways, cost);
+    llvm::Expected<LayerLine> next = leastLine(layer, cost);
     if (!next)
       return next.takeError();
     found.push_back({cost, next->bound});

@@ -6,18 +6,14 @@
 namespace apc {
 
 /// A cost of a byte in seconds, and the least that a layer pays: the seconds of its program, and the cost of each
-/// byte that counts (`LayerBytes`).
+/// byte that counts.
 struct ByteCostedLayer {
   double secondsPerByte = 0;
   double seconds = 0;
 };
 
-/// The bytes of a layer that count: those that stay on a device through all micro-batches, of parameters, states and
-/// sums of gradients, or also what is kept of a micro-batch from the forward to the backward pass. Where a device holds
-/// all layers of a step, it holds all of these at one time: between the passes.
-enum class LayerBytes : uint8_t { ThroughStep, BetweenPasses };
-
-/// The seconds of a program, and its bytes that count.
+/// The seconds of a program, and its bytes that count: those that stay on a device through all micro-batches, of
+/// parameters, states and sums of gradients.
 struct LayerProgram {
   double seconds = 0, bytes = 0;
 
@@ -37,7 +33,7 @@ public:
   /// The parts of \p stage, a stage of \p layers, up to \p last. Searches have so many seconds. Errors: pins that no
   /// mesh meets.
   static llvm::Expected<LayerPrograms> make(const StageAnswers &layers, const CutStep &step, unsigned stage,
-                                            StagePart last, LayerBytes bytes, double seconds);
+                                            StagePart last, double seconds);
 
   size_t numMeshes() const { return onMeshes.size(); }
   const PlanningTask &task() const { return *own->task; }
@@ -57,8 +53,7 @@ private:
     bool isImpossible = false;
   };
 
-  LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, LayerBytes bytes,
-                llvm::ArrayRef<Mesh> meshes);
+  LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes);
   void build(OnMesh &mesh) const;
   static Problem withBytes(const OnMesh &mesh, double secondsPerByte);
   llvm::Expected<std::optional<LayerLine>> leastOn(const OnMesh &mesh, double secondsPerByte,
@@ -66,22 +61,19 @@ private:
 
   std::shared_ptr<StageAnswer> own;
   std::vector<bool> isOwnOp; ///< by op of the answer: an op of the layer, no input and nothing that others make
-  Moment moment;
   std::vector<OnMesh> onMeshes;
 };
 
-/// The least of all programs of a layer at a cost: of any of \p ways on any mesh. On each mesh nothing is faster than
-/// what the first way offers there, whatever its bytes. Searches that can find nothing better are left out. The bound
-/// is 0 where a search was not done in time. Errors: those of searches.
-llvm::Expected<LayerLine> leastLine(llvm::MutableArrayRef<LayerPrograms> ways, double secondsPerByte);
+/// The least of all programs of a layer at a cost, on any mesh. Searches that can find nothing better are left out. The
+/// bound is 0 where a search was not done in time. Errors: those of searches.
+llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte);
 
 /// Costs at which as many layers as \p count, those of a worker, need the \p limitBytes that there are, or about as
-/// much: the bounds of the worker are greatest there. Each layer runs a program of any of \p ways. None where they fit
+/// much: the bounds of the worker are greatest there. None where they fit
 /// with their fastest programs. Values that a layer has from others do not count.
 ///
 /// A layer that takes 1 s with 10 GB or 2 s with 5 GB, ten of them in 80 GB: {0.2 s per GB, 3 s}, and the bound of
 /// ten is 30 s - 16 s = 14 s. Errors: those of searches.
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(llvm::MutableArrayRef<LayerPrograms> ways, double count,
-                                                         int64_t limitBytes);
+llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, double count, int64_t limitBytes);
 
 } // namespace apc

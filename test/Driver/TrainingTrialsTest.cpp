@@ -38,6 +38,14 @@ PlanRequest stepOf(int64_t microBatch) {
 
 bool addsAlways(const PlanRequest &) { return true; }
 
+/// An even share of the work takes 3 seconds.
+llvm::Expected<PipelineBound> sharedBy(const PlanRequest &own) {
+  PipelineBound bound;
+  bound.workers = *own.pipeline.count;
+  bound.shareSeconds = 3;
+  return bound;
+}
+
 /// Plans for bounds as \p plan does.
 auto leastBy(TrainingTrials::PlanRequested plan) {
   return [plan](const PlanRequest &own) -> llvm::Expected<LeastPlan> {
@@ -57,7 +65,7 @@ TEST_CASE("a plan that was made for the bound of its point, and fits, is the bes
   };
   const PlanningControl control = PlanningControl().within(60);
   auto least = leastBy(plan);
-  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(1))) == 2.5);
   const Plan &best = *trials.found();
@@ -87,7 +95,7 @@ TEST_CASE("a plan that was made for a bound says nothing of the limit that it wa
   };
   const PlanningControl control = PlanningControl().within(60);
   auto least = leastBy(plan);
-  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
   CHECK(valueOf(trials.tryOne(request, 1)).has_value());
   CHECK(valueOf(trials.leastSecondsFrom(request)) == 2.5);
   CHECK(trials.found()->stepSeconds == 5);
@@ -107,7 +115,7 @@ TEST_CASE("fewer layers are not recomputed for a point that a known layout is fa
   auto isTriedWith = [&](std::optional<double> knownSeconds) {
     const PlanningControl control = PlanningControl().within(60).beginningWith({}, knownSeconds);
     auto least = leastBy(plan);
-    TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
+    TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
     llvm::Expected<bool> isBetter = trials.tryPoint(request, 1);
     const bool isTried = isBetter && *isBetter;
     llvm::consumeError(isBetter.takeError());
@@ -135,7 +143,7 @@ TEST_CASE("a step that is proven without recomputation does not end the policies
   for (bool isSo : {true, false}) {
     planned.clear();
     auto onlyAdds = [&](const PlanRequest &) -> llvm::Expected<bool> { return isSo; };
-    TrainingTrials trials(request, {plan, plan, least, onlyAdds}, control);
+    TrainingTrials trials(request, {plan, plan, least, onlyAdds, sharedBy}, control);
     llvm::consumeError(trials.tryPoint(request, 1).takeError()); // layers, of which the test has no model
     CHECK(trials.found()->stepSeconds == (isSo ? 10 : 9));
     CHECK((planned.size() == 1) == isSo);
@@ -150,7 +158,7 @@ TEST_CASE("more micro-batches take no less than fewer do, also where their own s
   };
   const PlanningControl control = PlanningControl().within(60);
   auto least = leastBy(plan);
-  TrainingTrials trials(request, {plan, plan, least, addsAlways}, control);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
   CHECK(trials.knownLeast(stepOf(8)) == 0);
   CHECK(valueOf(trials.leastSecondsFrom(stepOf(8))) == 10);
   CHECK(trials.knownLeast(stepOf(4)) == 10);
@@ -180,7 +188,7 @@ TEST_CASE("the fastest three of the points that memory slows down are planned to
   PlanRequest request = stepOf(2);
   const PlanningControl control = PlanningControl().within(60);
   auto least = leastBy(whole);
-  TrainingTrials trials(request, {whole, quick, least, addsAlways}, control);
+  TrainingTrials trials(request, {whole, quick, least, addsAlways, sharedBy}, control);
   for (const auto &[policy, times] : seconds) {
     request.recompute = valueOf(parseRecomputeSetting(policy, "test"));
     CHECK(valueOf(trials.tryOne(request, 1)).has_value());
@@ -209,9 +217,76 @@ TEST_CASE("points that are planned to the end share all the time that is left, h
   request.timeLimitSeconds = 60;
   const PlanningControl control = PlanningControl().within(60);
   auto least = leastBy(whole);
-  TrainingTrials trials(request, {whole, quick, least, addsAlways}, control);
+  TrainingTrials trials(request, {whole, quick, least, addsAlways, sharedBy}, control);
   CHECK(valueOf(trials.tryOne(stepOf(2), 1)).has_value());
   CHECK(valueOf(trials.tryOne(stepOf(1), 1)).has_value());
   REQUIRE(!trials.finish());
   CHECK(limits == std::vector<double>{30, 60}); // the clock stands still
+}
+
+namespace {
+
+/// Trials of a step of 2 and 4 samples in a micro-batch, whose policies are open, where a layout is known.
+struct LayoutTrials {
+  std::vector<std::string> planned; ///< policies
+  double leastSeconds = 8;          ///< of any policy
+
+  /// Policies in the order in which they were planned for 2 samples, behind those of the layout.
+  std::vector<std::string> run(llvm::StringRef layout) {
+    PlanRequest request = stepOf(2);
+    request.recompute = RecomputeChoice::Auto;
+    request.globalBatch = 4;
+    auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+      planned.push_back(own.recompute.str());
+      if (own.recompute == RecomputeChoice::Full)
+        return noPlanError("too much");
+      return answer(own, own.recompute == RecomputeChoice::None ? 11 : 10, 900);
+    };
+    auto least = [&](const PlanRequest &own) -> llvm::Expected<LeastPlan> {
+      return LeastPlan{answer(own, 2 * leastSeconds, 900), false};
+    };
+    const PlanningControl control =
+        PlanningControl().within(60).beginningWith(valueOf(parseParallelDegrees(layout, "test")), 10.5);
+    TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
+    REQUIRE(!trials.tryLayout({stepOf(4), stepOf(2)}));
+    const size_t ofLayout = planned.size();
+    llvm::consumeError(trials.tryPoint(request, 1).takeError()); // layers, of which the test has no model
+    CHECK(ofLayout <= 1);
+    return planned;
+  }
+};
+
+} // namespace
+
+TEST_CASE("the point of a known layout is planned before any other, and once") {
+  CHECK(LayoutTrials().run("dp=2,tp=1,mb=1,recompute=full:2,norms").front() == "full:2,norms");
+  const std::vector<std::string> behindNone = LayoutTrials().run("dp=2,tp=1,mb=1,recompute=none");
+  CHECK(llvm::count(behindNone, "none") == 1);
+  const std::vector<std::string> behindNorms = LayoutTrials().run("dp=1,tp=2,mb=2,recompute=norms");
+  CHECK(behindNorms.front() == "norms");
+  CHECK(llvm::count(behindNorms, "norms") == 1);
+  CHECK(llvm::is_contained(behindNorms, "none"));
+  for (const char *other : {"dp=2,tp=1,mb=3,recompute=norms", "dp=1,tp=1,pp=2,mb=2,recompute=norms", "dp=2,tp=1"})
+    CHECK(LayoutTrials().run(other).front() == "none"); // no such point
+}
+
+TEST_CASE("behind the plan of a layout that recomputes, no policy is tried where the bound says that none is faster") {
+  LayoutTrials proven{{}, 10};
+  CHECK(proven.run("dp=2,tp=1,mb=1,recompute=full:2,norms") == std::vector<std::string>{"full:2,norms"});
+  CHECK(LayoutTrials().run("dp=2,tp=1,mb=1,recompute=full:2,norms").size() > 1);
+}
+
+TEST_CASE("once the time is over, the even share of the work is the bound, without a search") {
+  auto none = [](const PlanRequest &) -> llvm::Expected<Plan> { return internalError("planned"); };
+  const PlanningControl control = PlanningControl().within(0);
+  auto least = leastBy(none);
+  const PlanRequest request = stepOf(2);
+  TrainingTrials trials(request, {none, none, least, addsAlways, sharedBy}, control);
+  CHECK(valueOf(trials.leastSecondsFrom(request)) == 3);
+  auto refuses = [](const PlanRequest &) -> llvm::Expected<PipelineBound> { return inputError("one sample"); };
+  PlanRequest open = stepOf(2);
+  open.globalBatch = 2;
+  open.microBatch.reset();
+  TrainingTrials refused(open, {none, none, least, addsAlways, refuses}, control);
+  CHECK(valueOf(refused.leastSecondsFrom(request)) == 0); // other micro-batches may be taken
 }

@@ -136,6 +136,16 @@ TEST_CASE(
   REQUIRE(fitting.size() == 1);
   CHECK(fitting.front().layout.str() == "dp=32,tp=2,zero=3,mb=1,recompute=full");
   CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &own) { return own.zero == 3 && own.microBatch == 3; }));
+  Trials stateful;
+  stateful.workers = 1;
+  stateful.run(
+      [&](const ParallelDegrees &layout) {
+        LayoutFigures own = figuresOf(layout);
+        own.memory[MemoryCategory::Optimizer] = 150; // on every device, however weights are cut
+        return own;
+      },
+      always);
+  CHECK(llvm::none_of(stateful.tried, [](const ParallelDegrees &own) { return own.zero == 3; }));
   Trials known; // layouts that are not improved are none that a plan begins with
   known.workers = 1;
   CHECK(known.run(figuresOf, {}).empty());

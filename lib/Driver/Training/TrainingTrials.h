@@ -101,6 +101,10 @@ private:
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
+  /// The even share of the work of \p own, which takes no search.
+  llvm::Expected<double> evenShareOf(PlanRequest own);
+  /// The bound of \p own whatever the memory. The plan that was made for it is the best where it fits and is faster.
+  llvm::Expected<double> searchLeast(PlanRequest own);
   /// `leastSecondsFrom` where the layout that is known has these micro-batches and recomputes something; none else.
   llvm::Expected<std::optional<double>> leastBesideLayout(const PlanRequest &point);
   /// `tryOne`, or what that gave for the layout that is known.

@@ -63,10 +63,12 @@ private:
   /// Weights, gradients and states are too much, by the layouts before: weights and gradients are cut over tp and
   /// pp, and states over all devices. Weights of experts are cut further.
   bool holdsTooMuch(const ParallelDegrees &layout) const { return holdsMore(layout, 1); }
-  /// More than such a share of the memory.
+  /// More than such a share of the memory. Of weights in pieces, the states alone count.
   bool holdsMore(const ParallelDegrees &layout, double share) const {
-    return step.experts == 0 && leastHeld && layout.zero < weightsCut &&
-           *leastHeld / static_cast<double>(layout.tensor * layout.pipeline) + leastStates > share * limitBytes;
+    if (step.experts > 0 || !leastHeld)
+      return false;
+    const double held = *leastHeld / static_cast<double>(layout.tensor * layout.pipeline);
+    return leastStates + (layout.zero < weightsCut ? held : 0) > share * limitBytes;
   }
   /// Little room is left for activations, and twice as many workers are possible, which have more of it.
   bool isTight(const ParallelDegrees &layout, int64_t mostWorkers) const {

@@ -27,6 +27,32 @@ double TrainingTrials::knownLeast(const PlanRequest &point) const {
   return most;
 }
 
+llvm::Expected<double> TrainingTrials::evenShareOf(PlanRequest own) {
+  own.pipeline = {1};
+  own.timeLimitSeconds = 0;
+  llvm::Expected<PipelineBound> bound = plan.bound(own);
+  return bound ? llvm::Expected<double>(bound->shareSeconds) : bound.takeError();
+}
+
+llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {
+  own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
+  constexpr double share = 0.25;           // points have the rest
+  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
+  report("bounding ", own);
+  llvm::Expected<LeastPlan> found = plan.least(own);
+  if (!found)
+    return found.takeError();
+  const double bound = found->plan.lowerBoundSeconds;
+  if (best && found->isOfRequest) { // a plan as well, whether it fits or not
+    Plan made = withinLimit(std::move(found->plan), request, best->memoryLimitBytes);
+    points = withTried(std::move(points), triedPointOf(made));
+    bool fits = made.memory.total() <= made.memoryLimitBytes;
+    if (fits && apc::isBetter(rankOf(made), rankOf(*best)))
+      best = std::move(made);
+  }
+  return bound;
+}
+
 llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
   auto known = least.find(point.microBatch);
   if (known != least.end())
@@ -35,35 +61,14 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
     return knownLeast(point);
   PlanRequest own = point;
   own.recompute = policies.front();
-  if (control.clock->isOver()) {
-    own.pipeline = {1};
-    own.timeLimitSeconds = 0;
-    llvm::Expected<PipelineBound> bound = plan.bound(own);
-    if (!bound)
-      return bound.takeError();
-    return least[point.microBatch] = std::max(bound->shareSeconds, knownLeast(point));
-  }
-  own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
-  constexpr double share = 0.25;           // points have the rest
-  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
-  report("bounding ", own);
-  llvm::Expected<LeastPlan> found = plan.least(own);
-  if (!found) {
-    auto [fault, message] = takeMessage(found.takeError());
-    const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
-    if (isStopped() || mayBeRefused)
-      return knownLeast(point);
-    return llvm::make_error<PlannerError>(fault, message);
-  }
-  const double bounded = std::max(found->plan.lowerBoundSeconds, knownLeast(point));
-  if (best && found->isOfRequest) { // a plan as well, whether it fits or not
-    Plan made = withinLimit(std::move(found->plan), request, best->memoryLimitBytes);
-    points = withTried(std::move(points), triedPointOf(made));
-    bool fits = made.memory.total() <= made.memoryLimitBytes;
-    if (fits && apc::isBetter(rankOf(made), rankOf(*best)))
-      best = std::move(made);
-  }
-  return least[point.microBatch] = bounded;
+  llvm::Expected<double> found = control.clock->isOver() ? evenShareOf(std::move(own)) : searchLeast(std::move(own));
+  if (found)
+    return least[point.microBatch] = std::max(*found, knownLeast(point));
+  auto [fault, message] = takeMessage(found.takeError());
+  const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
+  if (isStopped() || mayBeRefused)
+    return knownLeast(point);
+  return llvm::make_error<PlannerError>(fault, message);
 }
 
 llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {

@@ -260,6 +260,7 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   decision.problemSeconds = choice->problemSeconds;
   decision.searchSeconds = choice->searchSeconds;
   decision.isByMemory = !choice->isByFirstSums;
+  decision.unsharedSeconds = winner->isSearched ? std::max(0.0, choice->unsharedSeconds) : 0;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.
   if (task.request.parallel != ParallelMode::Hybrid)
     fillBounds(*choice, winner->isSearched, decision);

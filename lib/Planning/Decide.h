@@ -15,6 +15,7 @@ struct Decision {
   double lowerBoundSeconds = 0;
   double unlimitedBoundSeconds = 0; ///< the bound of plans that may need any memory; 0 where nothing is known
   bool isByMemory = false;          ///< the memory limit took further searches than the first
+  double unsharedSeconds = 0;       ///< beside the search's sum: buckets not full
   double gap = 1;                   ///< 1 where nothing is known about what other strategies could reach
   std::vector<Reference> references = {};
   std::vector<std::string> notes = {};

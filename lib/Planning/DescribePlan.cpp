@@ -338,6 +338,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.lowerBoundSeconds = decision.lowerBoundSeconds;
   plan.unlimitedBoundSeconds = decision.unlimitedBoundSeconds;
   plan.isByMemory = decision.isByMemory;
+  plan.unsharedSeconds = decision.unsharedSeconds;
   plan.gap = decision.gap;
   plan.overlappedSeconds = overlappedSeconds(task.graph, task.pool, candidate);
   plan.memoryLimitBytes = task.memoryLimitBytes;

@@ -150,6 +150,26 @@ TEST_CASE("a step that is proven without recomputation does not end the policies
   }
 }
 
+TEST_CASE("what searches do not count keeps no step without recomputation from being proven") {
+  PlanRequest request = stepOf(2);
+  request.recompute = RecomputeChoice::Auto;
+  for (const double unshared : {1.0, 0.5}) { // of 10 seconds, of which 9 are proven
+    std::vector<std::string> planned;
+    auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+      planned.push_back(own.recompute.str());
+      Plan found = answer(own, 10, 900);
+      found.lowerBoundSeconds = found.unlimitedBoundSeconds = 9;
+      found.unsharedSeconds = unshared;
+      return found;
+    };
+    auto least = leastBy(plan);
+    const PlanningControl control = PlanningControl().within(60);
+    TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
+    llvm::consumeError(trials.tryPoint(request, 1).takeError()); // layers, of which the test has no model
+    CHECK((planned.size() == 1) == (unshared == 1));
+  }
+}
+
 TEST_CASE("more micro-batches take no less than fewer do, also where their own search proves little") {
   PlanRequest request = stepOf(8);
   std::map<int64_t, double> seconds = {{8, 20}, {4, 10}, {2, 30}};

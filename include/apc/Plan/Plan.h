@@ -289,6 +289,7 @@ struct Plan {
   double lowerBoundSeconds = 0;             ///< no plan of the space is faster; 0 where nothing was proven
   double unlimitedBoundSeconds = 0;         ///< the same for plans that may need any memory; not written to files
   bool isByMemory = false;                  ///< more memory might make it faster; not written to files
+  double unsharedSeconds = 0;               ///< that no search has seen: buckets not full; not written to files
   double gap = 0;                           ///< share of the step time above the bound
   std::optional<double> samplesPerSecond;   ///< none where no input has a batch
   std::optional<double> shareOfPeak;        ///< FLOPs of the model alone, of what the devices could do

@@ -73,8 +73,8 @@ llvm::Expected<std::optional<TrainingTrials::Fitting>> TrainingTrials::tryOne(Pl
   points = withTried(std::move(points), triedOf(*found));
   double &bound = bounds[own.microBatch].ofPoints.try_emplace(own.recompute.str(), 0).first->second;
   bound = std::max(bound, found->lowerBoundSeconds);
-  Fitting fitting{rankOf(*found), found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds,
-                  found->isByMemory};
+  Fitting fitting{rankOf(*found),    found->memoryLimitBytes, found->lowerBoundSeconds, found->unlimitedBoundSeconds,
+                  found->isByMemory, found->unsharedSeconds};
   if (!best || apc::isBetter(fitting.rank, rankOf(*best)))
     best = std::move(*found);
   return fitting;

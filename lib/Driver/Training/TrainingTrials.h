@@ -73,6 +73,7 @@ public:
     double lowerBoundSeconds;
     double unlimitedBoundSeconds; ///< of plans that may need any memory
     bool isByMemory;              ///< more memory might make it faster
+    double unsharedSeconds;       ///< beside what searches count
   };
   /// Plans one request quickly, with so many seconds; none where nothing fits.
   llvm::Expected<std::optional<Fitting>> tryOne(PlanRequest own, double seconds);

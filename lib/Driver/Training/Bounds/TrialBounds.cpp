@@ -74,10 +74,11 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
 llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
   if (takesAny(request))
     return Settled{knownLeast(point), true};
-  // A little gap that the search leaves whatever the memory is none that recomputation closes.
+  // A little gap that the search leaves whatever the memory, and what it does not count, recomputation does not close.
   constexpr double little = 0.005;
-  double proven = std::max(found.lowerBoundSeconds, found.rank.seconds * (1 - little));
-  double wanted = std::min(found.rank.seconds * (1 - request.gapTolerance), proven);
+  const double counted = found.rank.seconds - found.unsharedSeconds;
+  double proven = std::max(found.lowerBoundSeconds, counted * (1 - little));
+  double wanted = std::min(counted * (1 - request.gapTolerance), proven);
   bool isProvenAlone = point.recompute == RecomputeChoice::None && found.unlimitedBoundSeconds >= wanted;
   if (isProvenAlone) {
     llvm::Expected<bool> onlyAdds = plan.onlyAdds(point);

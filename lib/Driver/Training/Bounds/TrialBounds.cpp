@@ -74,9 +74,11 @@ llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point
 llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {
   if (takesAny(request))
     return Settled{knownLeast(point), true};
-  // A little gap that the search leaves whatever the memory, and what it does not count, recomputation does not close.
-  constexpr double little = 0.005;
-  const double counted = found.rank.seconds - found.unsharedSeconds;
+  // A little gap that the search leaves whatever the memory, and a little that it does not count, recomputation does
+  // not close. Where much is not counted, another search may find what is faster.
+  constexpr double little = 0.005, littleUncounted = 0.02;
+  const bool isMuch = found.unsharedSeconds > littleUncounted * found.rank.seconds;
+  const double counted = found.rank.seconds - (isMuch ? 0 : found.unsharedSeconds);
   double proven = std::max(found.lowerBoundSeconds, counted * (1 - little));
   double wanted = std::min(counted * (1 - request.gapTolerance), proven);
   bool isProvenAlone = point.recompute == RecomputeChoice::None && found.unlimitedBoundSeconds >= wanted;

@@ -1,26 +1,19 @@
 // The point of the layout that is known, and what follows from it for others.
 #include "TrainingTrials.h"
-
-#include "llvm/ADT/STLExtras.h"
+#include "Workers/LayoutPoint.h"
 
 namespace apc {
 
 llvm::Error TrainingTrials::tryLayout(llvm::ArrayRef<PlanRequest> all) {
-  const std::optional<ParallelDegrees> &layout = control.knownLayout;
   const bool isOnly = all.size() == 1 && policies.size() == 1;
-  if (isOnly || !layout || layout->pipeline > 1 || !layout->microBatch)
+  const std::optional<PlanRequest> point = pointOfLayout(control.knownLayout, all, policies.front());
+  if (isOnly || !point)
     return llvm::Error::success();
-  const int64_t samples = *layout->microBatch * layout->data;
-  const auto *point = llvm::find_if(all, [&](const PlanRequest &own) { return own.microBatch == samples; });
-  if (point == all.end())
-    return llvm::Error::success();
-  PlanRequest own = *point;
-  own.recompute = layout->recompute.value_or(RecomputeChoice::None);
   const double alone = all.size() > 1 ? 0.25 : 0.5; // as any first policy has
-  const double share = own.recompute == RecomputeChoice::None ? alone : 0.3;
-  auto found = tryOne(own, share * secondsLeft());
+  const double share = point->recompute == RecomputeChoice::None ? alone : 0.3;
+  auto found = tryOne(*point, share * secondsLeft());
   if (found && *found)
-    ofLayout = {own, **found};
+    ofLayout = {*point, **found};
   return found.takeError();
 }
 

@@ -42,6 +42,13 @@ public:
   }
   /// An improvement began or ended with so many ways of tp.
   bool hasImproved(int64_t tensor) const { return llvm::is_contained(improved, tensor); }
+  /// The first improvement, behind a try with weights in pieces where memory asks for it.
+  llvm::Error improveFirst(int64_t mostTensor, MayTryLayout mayTry) {
+    if (needsMemory())
+      if (llvm::Error error = tryWeightsCut(mostTensor, mayTry))
+        return error;
+    return improve(mostTensor, mayTry);
+  }
   /// The fastest that may be tried, improved, where its ways of tp are others than before and after each improvement.
   llvm::Error improve(int64_t mostTensor, MayTryLayout mayTry);
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
@@ -166,17 +173,16 @@ llvm::Error ExpertTrials::tryWeightsCut(int64_t mostTensor, MayTryLayout mayTry)
   ParallelDegrees layout = layoutOf(tensor, /*workers=*/1, weightsCut);
   if (step.workers.value_or(1) != 1 || step.batch % layout.data != 0)
     return llvm::Error::success();
-  auto fitsOf = [&](RecomputeChoice policy) -> llvm::Expected<bool> {
-    layout.recompute = policy;
-    return mayTry(layout) ? add(layout) : llvm::Expected<bool>(false);
-  };
   // Weights are gathered in every micro-batch.
   for (int64_t samples = step.batch / layout.data; samples > 0; samples /= 2) {
     layout.microBatch = samples;
     if (step.batch / layout.data % samples != 0)
       continue;
     for (RecomputeChoice policy : {RecomputeChoice::None, RecomputeChoice::Full}) {
-      llvm::Expected<bool> fits = fitsOf(policy);
+      layout.recompute = policy;
+      if (!mayTry(layout))
+        continue;
+      llvm::Expected<bool> fits = add(layout);
       if (!fits || *fits)
         return fits.takeError();
     }
@@ -286,16 +292,13 @@ llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, 
     if (isImproved || !trials.hasFitting())
       continue;
     isImproved = true;
-    if (trials.needsMemory())
-      if (llvm::Error error = trials.tryWeightsCut(most, mayImprove))
-        return std::move(error);
-    if (llvm::Error error = trials.improve(most, mayImprove))
+    if (llvm::Error error = trials.improveFirst(most, mayImprove))
       return std::move(error);
   }
   if (!isImproved)
-    if (llvm::Error error = trials.tryWeightsCut(most, mayImprove))
+    if (llvm::Error error = trials.improveFirst(most, mayImprove))
       return std::move(error);
-  for (unsigned times = isImproved ? 1 : 2; mayImprove && times > 0; --times)
+  if (mayImprove)
     if (llvm::Error error = trials.improve(most, mayImprove))
       return std::move(error);
   for (int64_t tensor : last)

@@ -17,10 +17,6 @@ namespace {
 constexpr RecomputeChoice policies[] = {RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Mlp,
                                         RecomputeChoice::Full};
 
-RecomputeChoice policyOf(const ParallelDegrees &layout) {
-  return layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
-}
-
 /// The next policy that keeps less; none behind the last.
 std::optional<RecomputeChoice> nextPolicy(const ParallelDegrees &layout) {
   const auto *own = llvm::find(policies, policyOf(layout));

@@ -29,8 +29,7 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
 /// is tried once more with the next policy of recomputation; beside one whose strategies memory does not bind, no
 /// policy that keeps less is tried for itself, because it only adds work. At last policies are mixed
-/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request
-/// allows them. Errors: those of \p tryLayout.
+/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);
 

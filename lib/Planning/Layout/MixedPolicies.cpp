@@ -9,10 +9,6 @@ namespace apc {
 
 namespace {
 
-RecomputeChoice policyOf(const EvaluatedLayout &own) {
-  return own.layout.recompute ? own.layout.recompute->policy : RecomputeChoice::None;
-}
-
 double bytesOf(const LayoutFigures &figures) { return static_cast<double>(figures.memory.total()); }
 
 /// Does \p light differ in the policy alone, which is the same for all layers?
@@ -20,7 +16,7 @@ bool isLighter(const EvaluatedLayout &light, const EvaluatedLayout &heavy) {
   ParallelDegrees same = light.layout;
   same.recompute = heavy.layout.recompute;
   const bool isWhole = !light.layout.recompute || !light.layout.recompute->layers;
-  return same == heavy.layout && isWhole && policyOf(light) != policyOf(heavy) &&
+  return same == heavy.layout && isWhole && policyOf(light.layout) != policyOf(heavy.layout) &&
          bytesOf(light.figures) > bytesOf(heavy.figures);
 }
 
@@ -43,7 +39,7 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     const auto fewer = static_cast<int64_t>((limit - bytes) / bytesEach);
     const int64_t next = std::clamp(fitting - fewer, tooFew + 1, fitting - 1);
     ParallelDegrees mixed = light.layout;
-    mixed.recompute = RecomputeSetting{policyOf(heavy), next, policyOf(light)};
+    mixed.recompute = RecomputeSetting{policyOf(heavy.layout), next, policyOf(light.layout)};
     if (!mayTry(mixed))
       break;
     llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, best.figures.stepSeconds);

@@ -5,6 +5,11 @@
 
 namespace apc {
 
+/// The policy of the first layers of a layout.
+inline RecomputeChoice policyOf(const ParallelDegrees &layout) {
+  return layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
+}
+
 /// \p heavy, which fits, or a faster one that recomputes fewer of its \p layers by that policy, and the others by that
 /// of one of \p tooLarge, which keeps more and does not fit: dp=512,tp=2,zero=3,mb=3,recompute=full and the same with
 /// norms give recompute=full:2,norms. The fewest layers are looked for, as far as a few tries come, for bytes are about

@@ -176,11 +176,12 @@ std::optional<std::vector<Collective>> mergedCollectives(llvm::ArrayRef<GraphMov
     merged.resize(steps.size());
     for (auto [sum, step] : llvm::zip_equal(merged, steps)) {
       if (position == 0)
-        sum = {step.kind, step.axes, 0, 0, {}, 0, 0, step.combiner};
+        sum = {step.kind, step.axes, 0, 0, {}, 0, 0, step.combiner, 0};
       if (sum.kind != step.kind || sum.axes != step.axes || sum.combiner != step.combiner)
         return std::nullopt;
       sum.inputBytes = addSaturating(sum.inputBytes, step.inputBytes);
       sum.outputBytes = addSaturating(sum.outputBytes, step.outputBytes);
+      sum.wholeBytes = addSaturating(sum.wholeBytes, step.wholeBytes);
     }
   }
   return merged;

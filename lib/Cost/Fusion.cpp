@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t mebi = int64_t(1) << 20;
 
+/// The seconds are the least of some latency + bytes / bandwidth.
+bool isConcave(CollectiveKind kind) { return isReduction(kind) || kind == CollectiveKind::AllGather; }
+
 double secondsAt(Collective collective, int64_t bytes, const CostModel &model) {
   collective.inputBytes = collective.outputBytes = bytes;
   return model.collectiveSeconds(collective);
@@ -55,15 +58,29 @@ int64_t FusedCosts::bucketBytes(const Collective &collective) {
   return entry->second;
 }
 
+int64_t FusedCosts::leastPart(const Collective &collective, int64_t whole) const {
+  int64_t cuts = model.getMesh().numDevices();
+  for (AxisId axis : collective.axes)
+    cuts /= model.getMesh().axis(axis).size;
+  return whole / cuts;
+}
+
 double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
   if (collective.kind == CollectiveKind::Slice || numExchanges(collective) != 1)
     return model.collectiveSeconds(collective);
-  int64_t bytes = costedBytes(collective);
-  int64_t together = std::min(bucketBytes(collective), fusion.mostWholeBytes(group, collective.kind));
+  const int64_t bytes = costedBytes(collective), whole = fusion.mostWholeBytes(group, collective.kind);
+  const int64_t together = std::min(bucketBytes(collective), whole);
   if (bytes >= together)
     return model.collectiveSeconds(collective);
-  double own = static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together);
-  return own * secondsAt(collective, together, model);
+  const double ofAll = secondsAt(collective, together, model);
+  const int64_t part = leastPart(collective, whole);
+  if (part < 1 || part > together / 2 || !isConcave(collective.kind))
+    return static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together) * ofAll;
+  const double ofPart = secondsAt(collective, part, model);
+  const double perByte = (ofAll - ofPart) / static_cast<double>(together - part);
+  const double latency = std::max(0.0, ofPart - perByte * static_cast<double>(part));
+  const double share = std::min(1.0, static_cast<double>(collective.wholeBytes) / static_cast<double>(whole));
+  return latency * share + perByte * static_cast<double>(bytes);
 }
 
 } // namespace apc

@@ -44,15 +44,26 @@ public:
   /// The most bytes of one exchange of this kind over these ranks.
   int64_t bucketBytes(const Collective &collective);
 
-  /// The least seconds that a value of `group` may add to an exchange that others share: the share of its bytes s in an
-  /// exchange of T bytes, T being the most that a bucket may have and that the group has.
+  /// The least seconds that a value of `group` may add to an exchange that others share. With s the bytes of the
+  /// value's collective, w those of the whole value, T the most bytes of a bucket and W the most of its whole values,
+  /// and P = W / (devices / group) the bytes of a bucket of as many values as may be whose parts are as small as may
+  /// be:
   ///
-  /// No program takes less. Every formula of a collective is a + b T with a >= 0, or the greatest or least of such, so
-  /// that seconds(T) / T never rises with T; a bucket has no more than T bytes, hence no value in it a smaller share of
-  /// seconds than s seconds(T) / T. Values of more than T bytes move alone.
+  /// - s seconds(T) / T where P > T / 2: such a bucket fills the link;
+  /// - a w / W + b s otherwise, with a + b P = seconds(P) and a + b T = seconds(T): it does not, and has all of the
+  ///   latency a to itself.
+  ///
+  /// The values of a bucket never add up to more than it takes. Every formula of a collective is a + b T with a >= 0,
+  /// or the greatest or least of such, so that seconds(T) / T never rises with T: that is the first. For the second the
+  /// least alone, hence concave: a bucket of S bytes and O <= W whole ones has a O / W + b S; where S >= P that lies
+  /// below the chord from P to T, and where S < P, for O <= S W / P, below that from 0 to P. Values of more than T
+  /// bytes move alone.
   double leastSeconds(const Collective &collective, unsigned group);
 
 private:
+  /// The bytes of the collective of values of \p whole bytes that all axes beside its own cut.
+  int64_t leastPart(const Collective &collective, int64_t whole) const;
+
   const Fusion &fusion;
   CostModel model;
   std::map<std::pair<CollectiveKind, AxisList>, int64_t> limits; ///< by kind and ranks

@@ -34,6 +34,7 @@ struct Collective {
   int64_t inputBytes = 0; ///< bytes of the padded local piece before the collective, on one device
   int64_t outputBytes = 0;
   Combiner combiner = Combiner::Sum; ///< of AllReduce and ReduceScatter: how pieces combine
+  int64_t wholeBytes = 0;            ///< of the whole tensor
 
   /// `AllToAll{x1} 0->1`, `Slice{x1} ->1{256 128 128}` when the dim is cut inside parts from then on
   std::string str(const Mesh &mesh) const;

@@ -327,7 +327,7 @@ bool MeshSearch::searchOnce(Run search) {
   return true;
 }
 
-/// A program that fits. The search may have left a better hub aside, and has taken every bucket for a full one.
+/// A program that fits. The search may have left a better hub aside, and has taken every bucket for the fullest.
 void MeshSearch::keep(Candidate candidate) {
   double sum = weights ? evaluate(current->planning->problem, answer.result.assignment).seconds : answer.result.seconds;
   answer.unsharedSeconds = candidate.cost.seconds() - sum;

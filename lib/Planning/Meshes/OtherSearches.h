@@ -5,7 +5,7 @@
 
 namespace apc {
 
-/// The search takes every bucket for a full one. Where the program of its answer takes noticeably more, for its
+/// The search takes every bucket for the fullest. Where the program of its answer takes noticeably more, for its
 /// collectives fit no buckets, the answer of a search of its mesh that takes every move for itself may be faster; then
 /// \p choice becomes it. States that rest in pieces (ZeRO) may cost more than they seemed to, too: where the search was
 /// short and storage is not limited, searches with whole states, and with no more than cut states, follow. Errors:

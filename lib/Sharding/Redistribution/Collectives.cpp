@@ -220,6 +220,7 @@ llvm::Expected<Collective> Collective::parse(llvm::StringRef text, const Shardin
   collective.combiner = isReduction(collective.kind) ? from.combiner : Combiner::Sum;
   collective.inputBytes = localShape(shape, from, mesh).bytes();
   collective.outputBytes = localShape(shape, collective.result, mesh).bytes();
+  collective.wholeBytes = shape.bytes();
   return collective;
 }
 

@@ -241,6 +241,7 @@ Collective RedistributionSearch::makeCollective(const CollectiveClass &collectiv
   }
   collective.inputBytes = inputBytes;
   collective.outputBytes = outputBytes;
+  collective.wholeBytes = shape.bytes();
   return collective;
 }
 

@@ -131,7 +131,8 @@ Redistribution directPath(const Sharding &from, const Sharding &to, const Tensor
   auto take = [&](CollectiveKind kind, AxisList axes, unsigned fromDim, unsigned toDim, Sharding result) {
     int64_t before = localShape(shape, now, mesh).bytes(), after = localShape(shape, result, mesh).bytes();
     Combiner combiner = isReduction(kind) ? from.combiner : Combiner::Sum;
-    Collective collective{kind, std::move(axes), fromDim, toDim, std::move(result), before, after, combiner};
+    Collective collective{kind,   std::move(axes), fromDim,  toDim,        std::move(result),
+                          before, after,           combiner, shape.bytes()};
     now = collective.result;
     path.seconds += cost(collective);
     path.collectives.push_back(std::move(collective));

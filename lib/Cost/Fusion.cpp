@@ -74,7 +74,8 @@ double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
     return model.collectiveSeconds(collective);
   const double ofAll = secondsAt(collective, together, model);
   const int64_t part = leastPart(collective, whole);
-  if (part < 1 || part > together / 2 || !isConcave(collective.kind))
+  const bool isByLayer = whole < fusion.groupBytes[group];
+  if (!isByLayer || part < 1 || part > together / 2 || !isConcave(collective.kind))
     return static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together) * ofAll;
   const double ofPart = secondsAt(collective, part, model);
   const double perByte = (ofAll - ofPart) / static_cast<double>(together - part);

@@ -290,6 +290,7 @@ TEST_CASE("The least seconds of the values of a bucket are never more than the b
     Pool pool = llvm::cantFail(withDevices(llvm::cantFail(loadCluster(cluster)), 64)).pool;
     Mesh mesh = Mesh::fromLevels(pool.levelSizes());
     CostModel model(pool, mesh);
+    int ofLayers = 0, ofGroups = 0; // rounds with an exact sum
     for (int round = 0; round < 600; ++round) {
       const Collective exchange = anyExchange(mesh, round, random);
       // All whole beside the exchange, all cut by everything beside it, or each as may be.
@@ -304,16 +305,28 @@ TEST_CASE("The least seconds of the values of a bucket are never more than the b
         all.inputBytes = all.outputBytes = all.inputBytes + each.inputBytes;
         all.wholeBytes += each.wholeBytes;
       }
+      // One bucket has the whole group, or a layer of it, which may be too much for one bucket.
+      const bool isByLayer = round % 2 && exchange.kind != CollectiveKind::AllReduce;
       Fusion fusion{{}, {all.wholeBytes}, all.inputBytes * int64_t(1 + random() % 3)};
+      if (isByLayer)
+        fusion = {{}, {2 * all.wholeBytes}, std::nullopt, std::nullopt, {all.wholeBytes}};
       FusedCosts costs(fusion, model);
+      if (all.inputBytes > costs.bucketBytes(all))
+        continue;
       double least = 0;
       for (const Collective &each : own) {
         least += costs.leastSeconds(each, 0);
         CHECK(costs.leastSeconds(each, 0) <= model.collectiveSeconds(each) * (1 + 1e-12));
       }
       CHECK(least <= model.collectiveSeconds(all) * (1 + 1e-12));
-      if (kind != 2) // all of the group in one bucket: exactly that
+      const int64_t together = std::min(all.wholeBytes, costs.bucketBytes(all)), part = all.wholeBytes / most;
+      const bool isExact = isByLayer && 0 < part && part <= together / 2; // of parts as small as may be
+      if (together == all.inputBytes || (kind == 1 && isExact)) {
         CHECK(least >= 0.999999 * model.collectiveSeconds(all));
+        ++(isByLayer ? ofLayers : ofGroups);
+      }
     }
+    CHECK(ofLayers > 20);
+    CHECK(ofGroups > 20);
   }
 }

@@ -49,9 +49,11 @@ public:
   /// and P = W / (devices / group) the bytes of a bucket of as many values as may be whose parts are as small as may
   /// be:
   ///
-  /// - s seconds(T) / T where P > T / 2: such a bucket fills the link;
-  /// - a w / W + b s otherwise, with a + b P = seconds(P) and a + b T = seconds(T): it does not, and has all of the
-  ///   latency a to itself.
+  /// - s seconds(T) / T where P > T / 2, for such a bucket fills the link; and where one bucket may have all of the
+  ///   group, for who is in it is the search's choice;
+  /// - a w / W + b s otherwise, with a + b P = seconds(P) and a + b T = seconds(T): the values of a layer do not fill
+  /// the
+  ///   link, and have all of the latency a to themselves.
   ///
   /// The values of a bucket never add up to more than it takes. Every formula of a collective is a + b T with a >= 0,
   /// or the greatest or least of such, so that seconds(T) / T never rises with T: that is the first. For the second the

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 using namespace apc;
 
@@ -31,7 +32,8 @@ LayoutFigures figures(double seconds, int64_t bytes) {
 /// Layouts of 64 devices with 512 samples, and all that were costed on the way.
 struct Trials {
   std::vector<ParallelDegrees> tried;
-  std::optional<int64_t> stages = {}, workers = {};
+  std::optional<int64_t> stages = {};
+  AskedOfLayouts asked = {};
   int64_t batch = 512;
 
   std::vector<EvaluatedLayout> run(const FiguresOf &figuresOf, MayTryLayout mayImprove) {
@@ -41,8 +43,7 @@ struct Trials {
       tried.push_back(layout);
       return std::optional(figuresOf(layout));
     };
-    return valueOf(
-        tryExpertLayouts(pool, {batch, /*experts=*/0, /*layers=*/0, stages, workers}, tryLayout, mayImprove));
+    return valueOf(tryExpertLayouts(pool, {batch, /*experts=*/0, /*layers=*/0, stages, asked}, tryLayout, mayImprove));
   }
 };
 
@@ -130,14 +131,14 @@ TEST_CASE(
     return figures(layout.tensor, isSmall ? 50 : 200);
   };
   Trials trials;
-  trials.workers = 1;
+  trials.asked.workers = 1;
   trials.batch = 96; // of which 64 ranks cannot have equal parts
   const std::vector<EvaluatedLayout> fitting = trials.run(figuresOf, always);
   REQUIRE(fitting.size() == 1);
   CHECK(fitting.front().layout.str() == "dp=32,tp=2,zero=3,mb=1,recompute=full");
   CHECK(llvm::any_of(trials.tried, [](const ParallelDegrees &own) { return own.zero == 3 && own.microBatch == 3; }));
   Trials stateful;
-  stateful.workers = 1;
+  stateful.asked.workers = 1;
   stateful.run(
       [&](const ParallelDegrees &layout) {
         LayoutFigures own = figuresOf(layout);
@@ -147,7 +148,7 @@ TEST_CASE(
       always);
   CHECK(llvm::none_of(stateful.tried, [](const ParallelDegrees &own) { return own.zero == 3; }));
   Trials known; // layouts that are not improved are none that a plan begins with
-  known.workers = 1;
+  known.asked.workers = 1;
   CHECK(known.run(figuresOf, {}).empty());
 }
 
@@ -196,4 +197,36 @@ TEST_CASE("A layout that did not fit beside a faster step is costed again beside
   };
   CHECK(!valueOf(tryExpertLayouts(pool, {512}, tryLayout, always)).empty());
   CHECK(known == std::vector<double>{10, 11});
+}
+
+TEST_CASE("Layouts of experts have all numbers that are asked for, from the first to those that are improved") {
+  Trials trials;
+  trials.asked = {/*workers=*/4, /*chunks=*/2, /*microBatch=*/16, RecomputeSetting(RecomputeChoice::Norms), /*zero=*/0};
+  // 2 of tp are the fastest, so that the others are improved.
+  auto figuresOf = [](const ParallelDegrees &layout) { return figures(layout.tensor == 2 ? 1 : 2, 50); };
+  trials.run(figuresOf, always);
+  std::set<int64_t> tensor;
+  for (const ParallelDegrees &own : trials.tried) {
+    tensor.insert(own.tensor);
+    CHECK(own.pipeline % 2 == 0);
+    CHECK(own.numChunks() == 2);
+    CHECK(own.data * *own.microBatch == 16);
+    CHECK(own.recompute == RecomputeSetting(RecomputeChoice::Norms));
+    CHECK(own.zero == 0);
+  }
+  CHECK(tensor == std::set<int64_t>{1, 2, 4, 8});
+}
+
+TEST_CASE("Weights in pieces come in the micro-batch that is asked for, and not where their stage is not allowed") {
+  Trials trials;
+  trials.asked.workers = 1;
+  trials.asked.microBatch = 192; // 3 on each device, which no halving of 9 comes to
+  trials.batch = 576;
+  auto figuresOf = [](const ParallelDegrees &layout) { return figures(1, layout.zero == 3 ? 50 : 200); };
+  auto fitting = trials.run(figuresOf, always);
+  REQUIRE(!fitting.empty());
+  CHECK(fitting.front().layout.zero == 3);
+  CHECK(fitting.front().layout.microBatch == 3);
+  trials.asked.zero = 2;
+  CHECK(trials.run(figuresOf, always).empty());
 }

@@ -157,3 +157,34 @@ TEST_CASE("Weights are cut where there is one worker, and whole again in a pipel
   CHECK(beside(cut, LayoutChange::Workers).front().zero == 1);
   CHECK(beside(start(), LayoutChange::Storage).empty());
 }
+
+TEST_CASE("Layouts beside another one keep the micro-batch that is asked for, whatever dp has of it") {
+  StepSizes step{1536};
+  step.asked.microBatch = 64;
+  for (const ParallelDegrees &own : allNeighboursOf(start(), step))
+    CHECK(own.data * *own.microBatch == 64);
+  CHECK(llvm::any_of(allNeighboursOf(start(), step), [](const ParallelDegrees &own) { return own.microBatch == 2; }));
+  step.asked.microBatch = 96; // on 64 ranks
+  CHECK_FALSE(asAsked(start(), step));
+  step.batch = 100;
+  step.asked.microBatch = 64;
+  CHECK_FALSE(asAsked(start(), step));
+}
+
+TEST_CASE("A layout under the schedule that is asked for has chunks that it takes") {
+  StepSizes step{1536};
+  auto asked = [&](const char *schedule) {
+    step.asked.schedule = schedule;
+    return asAsked(start(), step)->str();
+  };
+  CHECK(asked("1f1b") == start().str());
+  CHECK(asked("zb-v") == "dp=64,tp=8,pp=2,zero=1,mb=1,chunks=2,schedule=zb-v");
+  CHECK(asked("interleaved") == "dp=64,tp=8,pp=2,zero=1,mb=1,chunks=2");
+  CHECK(asked("zb-h1") == "dp=64,tp=8,pp=2,zero=1,mb=1,schedule=zb-h1");
+  step.asked.chunks = 3;
+  CHECK(asked("interleaved") == "dp=64,tp=8,pp=2,zero=1,mb=1,chunks=3");
+  ParallelDegrees alone = start();
+  alone.pipeline = 1;
+  alone.data = 128;
+  CHECK(asAsked(alone, step) == alone);
+}

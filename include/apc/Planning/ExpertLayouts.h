@@ -17,13 +17,23 @@ struct EvaluatedLayout {
   LayoutFigures figures;
 };
 
+/// The numbers of a layout that a request fixes; none: any.
+struct AskedOfLayouts {
+  std::optional<int64_t> workers = {};            ///< of a pipeline
+  std::optional<int64_t> chunks = {};             ///< of a worker
+  std::optional<int64_t> microBatch = {};         ///< samples of all ranks of dp together
+  std::optional<RecomputeSetting> recompute = {}; ///< of all layers
+  std::optional<int> zero = {};                   ///< the most
+  std::string schedule = {};                      ///< of a pipeline; "": any
+};
+
 /// A training step, as far as layouts of experts depend on it.
 struct StepSizes {
-  int64_t batch = 1;                             ///< samples
-  int64_t experts = 0;                           ///< of a mixture's layer; 0 without mixtures
-  int64_t layers = 0;                            ///< that repeat; 0 where none do
-  std::optional<int64_t> stages = std::nullopt;  ///< that the forward pass can be cut into; none: any number
-  std::optional<int64_t> workers = std::nullopt; ///< of a pipeline that is asked for; none: any number
+  int64_t batch = 1;                            ///< samples
+  int64_t experts = 0;                          ///< of a mixture's layer; 0 without mixtures
+  int64_t layers = 0;                           ///< that repeat; 0 where none do
+  std::optional<int64_t> stages = std::nullopt; ///< that the forward pass can be cut into; none: any number
+  AskedOfLayouts asked = {};
 };
 
 /// The experts of a layer; 0 for a model without experts. The least number where layers differ.
@@ -46,8 +56,8 @@ using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
 
 /// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
 /// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
-/// two chunks; no more are tried where twice as many need about as much memory, or fit but take longer. Where a
-/// pipeline is asked for, it has as many workers in all. dp takes the other devices, with ZeRO 1, and experts are
+/// two chunks; no more are tried where twice as many need about as much memory, or fit but take longer. All have the
+/// numbers that are asked for. dp takes the other devices, with ZeRO 1, and experts are
 /// spread over as many ranks of dp as can be. Workers whose weights and states fill half of the memory are left out
 /// where twice as many are possible. Where nothing fits without a pipeline or recomputation, one worker with weights in
 /// pieces on all devices (FSDP) is tried, too, if \p mayImprove allows it: with as little of tp as the batch divides,

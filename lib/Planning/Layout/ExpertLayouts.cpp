@@ -54,8 +54,9 @@ public:
   std::vector<EvaluatedLayout> take() { return std::move(fitting); }
 
 private:
-  /// A layout that keeps everything, with one sample in a micro-batch, or up to four without a pipeline.
-  ParallelDegrees layoutOf(int64_t tensor, int64_t workers, int zero) const;
+  /// A layout that keeps everything, with one sample in a micro-batch, or up to four without a pipeline, unless other
+  /// numbers are asked for; none where these are impossible.
+  std::optional<ParallelDegrees> layoutOf(int64_t tensor, int64_t workers, int zero) const;
   /// The figures of a layout, found out once where that will do.
   llvm::Expected<std::optional<LayoutFigures>> figuresOf(const ParallelDegrees &layout,
                                                          std::optional<double> knownSeconds);
@@ -157,29 +158,31 @@ std::optional<double> ExpertTrials::secondsOf(const ParallelDegrees &layout) con
   return figures ? std::optional(figures->stepSeconds) : std::nullopt;
 }
 
-ParallelDegrees ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero) const {
+std::optional<ParallelDegrees> ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero) const {
   ParallelDegrees layout{devices / tensor / workers, tensor, zero};
   layout.pipeline = workers;
   layout.experts = step.experts > 0 ? std::gcd(step.experts, layout.data) : 1;
   layout.microBatch = workers > 1 ? 1 : std::gcd(std::max<int64_t>(1, step.batch / layout.data), int64_t(4));
   layout.recompute = RecomputeChoice::None;
-  return layout;
+  return asAsked(layout, step);
 }
 
 llvm::Error ExpertTrials::tryWeightsCut(int64_t mostTensor, MayTryLayout mayTry) {
   int64_t tensor = 1;
-  while (tensor < mostTensor && step.batch % (devices / tensor) != 0)
+  while (tensor < mostTensor && !layoutOf(tensor, /*workers=*/1, weightsCut))
     tensor *= 2;
-  ParallelDegrees layout = layoutOf(tensor, /*workers=*/1, weightsCut);
-  if (step.workers.value_or(1) != 1 || step.batch % layout.data != 0)
+  const std::optional<ParallelDegrees> first = layoutOf(tensor, /*workers=*/1, weightsCut);
+  if (step.asked.workers.value_or(1) != 1 || !first)
     return llvm::Error::success();
+  ParallelDegrees layout = *first;
+  const int64_t all = step.batch / layout.data;
   // Weights are gathered in every micro-batch.
-  for (int64_t samples = step.batch / layout.data; samples > 0; samples /= 2) {
+  for (int64_t samples = step.asked.microBatch ? *layout.microBatch : all; samples > 0; samples /= 2) {
     layout.microBatch = samples;
-    if (step.batch / layout.data % samples != 0)
+    if (all % samples != 0)
       continue;
     for (RecomputeChoice policy : {RecomputeChoice::None, RecomputeChoice::Full}) {
-      layout.recompute = policy;
+      layout.recompute = step.asked.recompute.value_or(policy);
       if (!mayTry(layout))
         continue;
       llvm::Expected<bool> fits = add(layout);
@@ -194,11 +197,14 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
   bool fitsRecomputed = false;
   std::optional<double> least;     // bytes of fewer workers, with nothing recomputed
   std::optional<double> fewerTake; // seconds of fewer workers that fit so
-  const int64_t most = step.workers.value_or(std::min(step.stages.value_or(devices), devices));
-  for (int64_t workers = step.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0; workers *= 2) {
-    ParallelDegrees layout = layoutOf(tensor, workers, statesCut);
-    if (step.batch % layout.data != 0 || isTight(layout, most))
+  const AskedOfLayouts &asked = step.asked;
+  const int64_t most = asked.workers.value_or(std::min(step.stages.value_or(devices), devices));
+  for (int64_t workers = asked.workers.value_or(1); workers <= most && devices % (tensor * workers) == 0;
+       workers *= 2) {
+    const std::optional<ParallelDegrees> first = layoutOf(tensor, workers, statesCut);
+    if (!first || isTight(*first, most))
       continue;
+    ParallelDegrees layout = *first;
     llvm::Expected<bool> fits = add(layout);
     if (!fits)
       return fits.takeError();
@@ -209,6 +215,8 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
       if (seconds && fewerTake && *seconds >= *fewerTake)
         return llvm::Error::success();
       fewerTake = seconds;
+      if (asked.chunks || !asked.schedule.empty())
+        return llvm::Error::success();
       layout.chunks = 2;
       fits = add(layout);
       if (!fits || *fits || !bytesOf(layout))
@@ -225,7 +233,7 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
     if (bytes)
       least = std::min(least.value_or(*bytes), *bytes);
     layout.recompute = RecomputeChoice::Full;
-    if (!fitsRecomputed)
+    if (!fitsRecomputed && !asked.recompute)
       fits = add(layout);
     if (!fits)
       return fits.takeError();

@@ -3,6 +3,8 @@
 
 #include "MixedPolicies.h"
 
+#include "apc/Schedule/Pipeline/Schedules.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -214,15 +216,48 @@ private:
   std::vector<EvaluatedLayout> tooLarge; ///< faster than the best at that time
 };
 
+/// The layout under the schedule that is asked for, with as many chunks as that takes at least where it does not take
+/// those of the layout.
+ParallelDegrees underSchedule(ParallelDegrees layout, const std::string &schedule) {
+  if (layout.scheduleName() == schedule)
+    return layout;
+  layout.schedule = schedule;
+  if (llvm::Error error = findPipelineSchedule(schedule, static_cast<uint32_t>(layout.numChunks())).takeError()) {
+    llvm::consumeError(std::move(error));
+    layout = withChunks(layout, leastChunksOf(schedule).value_or(1));
+  }
+  if (ParallelDegrees usual = layout; usual.schedule.clear(), usual.scheduleName() == schedule)
+    return usual;
+  return layout;
+}
+
 } // namespace
+
+std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &step) {
+  const AskedOfLayouts &asked = step.asked;
+  if (asked.microBatch && *asked.microBatch % layout.data != 0)
+    return std::nullopt;
+  if (asked.microBatch)
+    layout.microBatch = *asked.microBatch / layout.data;
+  if (step.batch % (layout.data * layout.microBatch.value_or(1)) != 0)
+    return std::nullopt;
+  if (asked.recompute)
+    layout.recompute = asked.recompute;
+  if (asked.zero)
+    layout.zero = std::min(layout.zero, *asked.zero);
+  if (asked.chunks && layout.pipeline > 1)
+    layout = withChunks(layout, *asked.chunks);
+  return asked.schedule.empty() || layout.pipeline == 1 ? layout : underSchedule(layout, asked.schedule);
+}
 
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor) {
-  std::vector<ParallelDegrees> neighbours = changed(layout, change, step, mostTensor);
-  for (ParallelDegrees &own : neighbours)
+  std::vector<ParallelDegrees> neighbours;
+  for (ParallelDegrees &own : changed(layout, change, step, mostTensor)) {
     own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
-  llvm::erase_if(neighbours,
-                 [&](const ParallelDegrees &own) { return step.batch % (own.data * own.microBatch.value_or(1)) != 0; });
+    if (std::optional<ParallelDegrees> asked = asAsked(std::move(own), step))
+      neighbours.push_back(std::move(*asked));
+  }
   return neighbours;
 }
 

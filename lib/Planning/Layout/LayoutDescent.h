@@ -20,8 +20,12 @@ inline constexpr int statesCut = 1, weightsCut = 3;
 inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,  LayoutChange::Tensor,    LayoutChange::Workers,
                                                  LayoutChange::Samples, LayoutChange::Recompute, LayoutChange::Storage};
 
-/// The layouts beside another one, with one thing changed. dp takes the other devices, and experts are spread over as
-/// many of its ranks as can be. \p mostTensor: ways of tp.
+/// \p layout with the numbers that are asked for; none where micro-batches of such samples do not divide the batch.
+/// Under a schedule that does not take its chunks it has as many as that takes at least.
+std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &step);
+
+/// The layouts beside another one, with one thing changed, and those numbers that are asked for. dp takes the other
+/// devices, and experts are spread over as many of its ranks as can be. \p mostTensor: ways of tp.
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor);
 

@@ -24,6 +24,21 @@ double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
   return left > 1 ? std::floor(left * digits) / digits : left;
 }
 
+AskedOfLayouts askedBy(const PlanRequest &request) {
+  AskedOfLayouts asked{request.pipeline.count, request.chunks.count, request.microBatch};
+  if (!(request.recompute == RecomputeChoice::Auto))
+    asked.recompute = request.recompute;
+  if (std::optional<int64_t> zero = zeroStage(request.zero))
+    asked.zero = static_cast<int>(*zero);
+  if (request.schedule != PlanRequest().schedule)
+    asked.schedule = request.schedule;
+  return asked;
+}
+
+bool fixesMoreThanWorkers(const AskedOfLayouts &asked) {
+  return asked.chunks || asked.microBatch || asked.recompute || asked.zero == 0 || !asked.schedule.empty();
+}
+
 std::string refusalOfAll(const PlanRequest &request, bool hasPins) {
   if (request.parallel != ParallelMode::Auto)
     return "--parallel " + parallelModeName(request.parallel).str() + " does not allow it";

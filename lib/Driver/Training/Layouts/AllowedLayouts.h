@@ -1,8 +1,8 @@
 // The layouts that a request allows, and the time that they have.
 #pragma once
 
-#include "apc/Plan/ParallelDegrees.h"
 #include "apc/Plan/PlanRequest.h"
+#include "apc/Planning/ExpertLayouts.h"
 #include "apc/Support/WorkClock.h"
 
 namespace apc {
@@ -16,6 +16,11 @@ double shareOfLayouts(const PlanRequest &request, bool fitsWhole);
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare);
 /// Those of the search beside layouts: at least half of the limit, in tenths of a second as notes print it.
 double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun);
+
+/// The numbers of layouts that a request fixes.
+AskedOfLayouts askedBy(const PlanRequest &request);
+/// Then the usual layouts tell what those numbers cost.
+bool fixesMoreThanWorkers(const AskedOfLayouts &asked);
 
 /// Why no layout may be the plan of a request: pins, which layouts do not know. Empty where layouts may be. \p hasPins:
 /// the model's own shardings pin ops.

@@ -6,6 +6,8 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <utility>
 
 namespace apc {
@@ -42,6 +44,8 @@ std::string LayoutCosting::bestText() const { return leastSeconds ? ": best " + 
 
 void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   Reference reference = referenceOf(evaluated, refusalOf(request, open, evaluated.layout));
+  if (llvm::any_of(known.references, [&](const Reference &other) { return other.name == reference.name; }))
+    return;
   bool mayBePlan = reference.feasible && reference.reason.empty() && known.refusal.empty();
   if (mayBePlan && (!best || evaluated.figures.stepSeconds < best->figures.stepSeconds))
     best = evaluated;

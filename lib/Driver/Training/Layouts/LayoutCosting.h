@@ -22,7 +22,7 @@ public:
   llvm::Expected<std::optional<LayoutFigures>> take(const ParallelDegrees &layout, const LayoutAnswer &answer);
   /// ": best 17.6 s", of the layouts so far that fit and that the request allows; empty where none does.
   std::string bestText() const;
-  /// A layout among the references.
+  /// A layout among the references, once.
   void add(const EvaluatedLayout &evaluated);
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
   /// internal ones.

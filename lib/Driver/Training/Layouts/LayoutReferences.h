@@ -48,15 +48,16 @@ llvm::Expected<StepOfLayouts> stepOfLayouts(const PlanRequest &request, int64_t 
 /// Errors: those of `buildStep`.
 llvm::Error checkStepOf(const PlanRequest &request);
 
-/// The workers of layouts of experts: as many as the request says, or any number, which tells what else would fit.
-enum class ExpertWorkers { Asked, Any };
+/// The numbers of layouts of experts: those that the request fixes, or any, which tells what else would fit.
+enum class ExpertNumbers { Asked, Any };
 
-/// Costs the layouts of experts, as many as the time for them allows, and behind them those that the request names and
+/// Costs the layouts of experts, as many as the time for them allows: those that the request allows, then, where it
+/// fixes more than the workers, the usual ones, which tell what that costs; and behind them those that it names and
 /// that need a graph of their own. The time of all goes by \p begun, made when planning began; where little is left of
 /// the request's, each named layout has a quarter of it and the plan of the fastest a half. Of experts none where the
 /// request or the model has pins. Errors: those of `readTarget`; internal ones of \p evaluate, which plans the fastest
 /// layout alone; those of `checkStepOf` where a layout cannot be costed.
-llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertWorkers workers,
+llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertNumbers numbers,
                                              EvaluateRequested evaluate, const PlanningControl &control,
                                              const Stopwatch &begun);
 

@@ -48,7 +48,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   const WorkClock wall = WorkClock::ofWall();
   if (control.report)
     control.report("costing layouts");
-  llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertWorkers::Asked, evaluate, control, begun);
+  llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertNumbers::Asked, evaluate, control, begun);
   if (!layouts)
     return layouts.takeError();
   PlanRequest own = request;
@@ -61,7 +61,7 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   ofSearch.stop = control.stop;
   const SearchEnd end = endWithout(ofSearch, searching.seconds());
   if (isNoPlan(found) && !layouts->best && request.pipeline.count)
-    layouts = costLayouts(request, ExpertWorkers::Any, evaluate, control, begun);
+    layouts = costLayouts(request, ExpertNumbers::Any, evaluate, control, begun);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request, end);

@@ -152,6 +152,18 @@ TEST_CASE("Micro-batches between those of a known layout and the usual beginning
   CHECK(run.seconds == 6.0);
 }
 
+TEST_CASE("Policies that keep more than a known layout are tried behind its micro-batches, the nearest first") {
+  ParallelDegrees layout{4, 4};
+  layout.pipeline = 4;
+  layout.microBatch = 1; // of 64 samples in 4 replicas: 16 of them
+  layout.recompute = RecomputeChoice::Full;
+  TrialRun run = tryAll({4}, {{"4x16 full", 10}, {"4x16 mlp", 9}}, /*refused=*/0, layout, /*hasPlan=*/false,
+                        /*seconds=*/60, {}, {}, RecomputeChoice::Auto);
+  CHECK(run.points.front() == "4x16 full");
+  CHECK(llvm::ArrayRef(run.points).take_back(3).vec() == Texts{"4x16 mlp", "4x16 attention", "4x16 norms"});
+  CHECK(run.seconds == 9.0);
+}
+
 TEST_CASE("A number of micro-batches that is worse hides none that is better behind it") {
   TrialRun run = tryAll({2}, {{"2x16", 8}, {"2x8", 9}, {"2x4", 5}, {"2x2", 6}});
   CHECK(run.points == Texts{"2x16", "2x8", "2x4", "2x2", "2x1", "2x32", "2x64"});

@@ -49,33 +49,15 @@ llvm::Error PipelineTrials::tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points
   return llvm::Error::success();
 }
 
-llvm::Error PipelineTrials::tryPolicies(double end) {
-  if (!bestHere)
-    return llvm::Error::success();
-  PlanRequest point = bestHere->point;
-  unsigned worse = 0;
-  constexpr unsigned patience = 2;
-  for (const RecomputeSetting &policy :
-       llvm::drop_begin(policies, llvm::find(policies, point.recompute) - policies.begin() + 1)) {
-    if (trials.secondsLeft() <= end || !bestHere->isByMemory || worse == patience)
-      break;
-    point.recompute = policy;
-    auto outcome = tryPoint(point, end);
-    if (!outcome)
-      return outcome.takeError();
-    worse = *outcome == Outcome::IsBest ? 0 : worse + 1;
-  }
-  return llvm::Error::success();
-}
-
 llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
   bestHere = bestOf.at(workers);
   const int64_t best = microBatchesOf(bestHere->point), first = microBatchesOf((*all)[firstToTry(pool, workers, *all)]);
-  const int64_t fewest = bestHere->isOfLayout ? best : std::min(best, first); // between them, none was possible
-  const bool areMoreRefused = !bestHere->isOfLayout && best < first;
+  const bool isOfLayout = bestHere->isOfLayout;
+  const int64_t fewest = isOfLayout ? best : std::min(best, first); // between them, none was possible
+  const bool areMoreRefused = !isOfLayout && best < first;
   std::vector<PlanRequest> fewer, more; // those next to the best first
   for (const PlanRequest &point : *all) {
     if (microBatchesOf(point) < fewest)
@@ -88,7 +70,12 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   for (llvm::ArrayRef<PlanRequest> others : {fewer, more}) // chunks leave short bubbles for fewer
     if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), policy, end))
       return error;
-  return tryPolicies(end);
+  const size_t own = llvm::find(policies, bestHere->point.recompute) - policies.begin();
+  std::vector<RecomputeSetting> heavier(policies.begin() + own + 1, policies.end()), lighter;
+  if (isOfLayout) // those before it were not tried
+    lighter.assign(policies.rend() - own, policies.rend());
+  llvm::Error error = tryPolicies(lighter, end);
+  return error ? std::move(error) : tryPolicies(heavier, end);
 }
 
 llvm::Error PipelineTrials::tryAllAlone() {

@@ -1,4 +1,4 @@
-// The points that numbers of workers begin with.
+// A point, with one policy or several, and those that numbers of workers begin with.
 #include "PipelineTrials.h"
 #include "Workers/EvenShares.h"
 #include "Workers/LayoutPoint.h"
@@ -26,6 +26,23 @@ llvm::Expected<PipelineTrials::Outcome> PipelineTrials::tryPoint(const PlanReque
     return Outcome::IsWorse;
   bestHere = Here{(*found)->rank, point, (*found)->isByMemory};
   return Outcome::IsBest;
+}
+
+llvm::Error PipelineTrials::tryPolicies(llvm::ArrayRef<RecomputeSetting> others, double end) {
+  PlanRequest point = bestHere->point;
+  unsigned worse = 0;
+  constexpr unsigned patience = 2;
+  for (const RecomputeSetting &policy : others) {
+    const bool keepsLess = llvm::find(policies, policy) > llvm::find(policies, bestHere->point.recompute);
+    if (trials.secondsLeft() <= end || (keepsLess && !bestHere->isByMemory) || worse == patience)
+      break;
+    point.recompute = policy;
+    auto outcome = tryPoint(point, end);
+    if (!outcome)
+      return outcome.takeError();
+    worse = *outcome == Outcome::IsBest ? 0 : worse + 1;
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<bool> PipelineTrials::tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end) {

@@ -59,8 +59,8 @@ private:
   /// With \p policy until another one is better; also the point behind one that is worse, where points take little
   /// time: some schedules want numbers of micro-batches that the workers divide.
   llvm::Error tryAsLongAsBetter(llvm::ArrayRef<PlanRequest> points, RecomputeSetting policy, double end);
-  /// Policies that keep less than that of the best, with its micro-batches.
-  llvm::Error tryPolicies(double end);
+  /// The best point with other policies, as long as they are better.
+  llvm::Error tryPolicies(llvm::ArrayRef<RecomputeSetting> others, double end);
 
   static constexpr double shareOfPoint = 0.05;
 

@@ -52,16 +52,22 @@ struct Promise {
   }
 };
 
+/// From all that is known, or as if nothing were.
+enum class Beginning : uint8_t { Known, Open };
+
 class PointTrials {
 public:
-  PointTrials(const PlanningTask &whole, const WorkerPools &workers)
-      : whole(whole), workers(workers),
-        patterns(whole.control.patterns ? whole.control.patterns : makeStagePatterns()) {
+  PointTrials(const PlanningTask &whole, const WorkerPools &workers, Beginning beginning)
+      : whole(whole), workers(workers), beginning(beginning),
+        patterns(whole.control.patterns && beginning == Beginning::Known ? whole.control.patterns
+                                                                         : makeStagePatterns()) {
     for (const CutPosition &place : layerCuts(whole.graph))
       places.push_back(place.position);
   }
 
   llvm::Expected<FoundPipeline> run();
+  /// The known layout, where it has as many workers and the same micro-batches; null elsewhere.
+  const ParallelDegrees *layoutHere() const;
 
 private:
   /// One point is tried at least.
@@ -74,11 +80,9 @@ private:
   /// Of the best here, or of what is known.
   double secondsToBeat() const {
     double own = found.best->time.stepSeconds;
-    return std::min(own, whole.control.knownSeconds.value_or(own));
+    return beginning == Beginning::Known ? std::min(own, whole.control.knownSeconds.value_or(own)) : own;
   }
   llvm::Error addPoints();
-  /// The known layout, where it has as many workers and the same micro-batches; null elsewhere.
-  const ParallelDegrees *layoutHere() const;
   /// The point of that layout; null where it is not among them.
   const PipelinePoint *pointOfLayout() const;
   /// Tries the known layout where it has as many workers: it takes less time than a search.
@@ -105,6 +109,7 @@ private:
 
   const PlanningTask &whole;
   WorkerPools workers;
+  Beginning beginning;
   std::vector<size_t> places;
   std::vector<std::vector<PipelinePoint>> points;                                    ///< by number of chunks
   std::map<std::pair<std::vector<size_t>, bool>, std::shared_ptr<StagedStep>> steps; ///< by cuts, and split or not
@@ -180,7 +185,7 @@ bool PointTrials::take(const PipelinePoint &point, const std::vector<size_t> &cu
 
 const ParallelDegrees *PointTrials::layoutHere() const {
   const std::optional<ParallelDegrees> &layout = whole.control.knownLayout;
-  if (!layout || !workers.areEqual() || layout->pipeline != workers.count())
+  if (beginning == Beginning::Open || !layout || !workers.areEqual() || layout->pipeline != workers.count())
     return nullptr;
   const bool hasOthers = layout->microBatch && whole.request.microBatch != *layout->microBatch * layout->data;
   return hasOthers ? nullptr : &*layout;
@@ -321,8 +326,24 @@ llvm::Expected<FoundPipeline> PointTrials::run() {
 
 } // namespace
 
+/// The better of two, with all that both tried.
+static FoundPipeline bestOf(FoundPipeline a, FoundPipeline b) {
+  std::vector<TriedPoint> tried = withTried(std::move(a.tried), b.tried);
+  const bool isOther = b.best && (!a.best || b.best->time.stepSeconds < a.best->time.stepSeconds);
+  FoundPipeline best = std::move(isOther ? b : a);
+  best.tried = std::move(tried);
+  return best;
+}
+
 llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, const WorkerPools &workers) {
-  return PointTrials(whole, workers).run();
+  constexpr double little = 0.02; // of the time limit
+  const Stopwatch watch(*whole.control.clock);
+  PointTrials known(whole, workers, Beginning::Known);
+  llvm::Expected<FoundPipeline> found = known.run();
+  if (!found || !known.layoutHere() || watch.seconds() > little * whole.request.timeLimitSeconds || whole.isStopped())
+    return found;
+  llvm::Expected<FoundPipeline> open = PointTrials(whole, workers, Beginning::Open).run();
+  return open ? bestOf(std::move(*found), std::move(*open)) : std::move(open);
 }
 
 } // namespace apc

@@ -21,7 +21,8 @@ struct FoundPipeline {
 /// which is all where the time is over then. Some are tried in turn, those of each number of chunks that hold the
 /// fewest micro-batches, until one fits. All others are forecast from it, with cuts that are moved as long as the
 /// simulation becomes faster, and planned in the order of their forecasts, until these are slower than the best that
-/// was planned or several in a row gave nothing better. Errors: those of cuts, schedules and searches.
+/// was planned or several in a row gave nothing better. Where all that took little time from a known layout on, the
+/// same begins once more without it, for it leads to other strategies. Errors: those of cuts, schedules and searches.
 llvm::Expected<FoundPipeline> tryPipelines(const PlanningTask &whole, const WorkerPools &workers);
 
 } // namespace apc

@@ -46,14 +46,12 @@ public:
 
   /// The least seconds that a value of `group` may add to an exchange that others share. With s the bytes of the
   /// value's collective, w those of the whole value, T the most bytes of a bucket and W the most of its whole values,
-  /// and P = W / (devices / group) the bytes of a bucket of as many values as may be whose parts are as small as may
-  /// be:
+  /// and P the bytes of a bucket with W where all devices beside those of the collective cut the values, too:
   ///
   /// - s seconds(T) / T where P > T / 2, for such a bucket fills the link; and where one bucket may have all of the
-  ///   group, for who is in it is the search's choice;
+  ///   group, of which a search chooses who is in it;
   /// - a w / W + b s otherwise, with a + b P = seconds(P) and a + b T = seconds(T): the values of a layer do not fill
-  /// the
-  ///   link, and have all of the latency a to themselves.
+  ///   the link, and have all of the latency a to themselves.
   ///
   /// The values of a bucket never add up to more than it takes. Every formula of a collective is a + b T with a >= 0,
   /// or the greatest or least of such, so that seconds(T) / T never rises with T: that is the first. For the second the

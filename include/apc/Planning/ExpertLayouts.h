@@ -57,15 +57,14 @@ using MayTryLayout = llvm::function_ref<bool(const ParallelDegrees &)>;
 /// Layouts of Megatron's kind that fit: for each tp, a power of two up to a node, largest first, the fewest workers of
 /// a pipeline with which everything recomputed fits, and the fewest with which nothing is recomputed, there also with
 /// two chunks; no more are tried where twice as many need about as much memory, or fit but take longer. All have the
-/// numbers that are asked for. dp takes the other devices, with ZeRO 1, and experts are
-/// spread over as many ranks of dp as can be. Workers whose weights and states fill half of the memory are left out
-/// where twice as many are possible. Where nothing fits without a pipeline or recomputation, one worker with weights in
-/// pieces on all devices (FSDP) is tried, too, if \p mayImprove allows it: with as little of tp as the batch divides,
-/// and in as few micro-batches as fit. Others have one sample on each rank in a micro-batch, and up to four without a
-/// pipeline. Where \p mayImprove is given, the fastest of those of the largest tp that has any is improved by one
-/// change after the other, and then the fastest with other ways of tp: the layouts at which that ends are among those
-/// that are returned. Others of the ways of tp at which the first improvement ended are tried last. Errors: those of \p
-/// tryLayout.
+/// numbers that are asked for. dp takes the other devices, with ZeRO 1, and experts are spread over as many ranks of dp
+/// as can be. Workers whose weights and states fill half of the memory are left out where twice as many are possible.
+/// Where nothing fits without a pipeline or recomputation, one worker with weights in pieces on all devices (FSDP) is
+/// tried, too, if \p mayImprove allows it: with as little of tp as the batch divides, and in as few micro-batches as
+/// fit. Others have one sample on each rank in a micro-batch, and up to four without a pipeline. Where \p mayImprove is
+/// given, the fastest of those of the largest tp that has any is improved by one change after the other, and then the
+/// fastest with other ways of tp: the layouts at which that ends are among those that are returned. Others of the ways
+/// of tp at which the first improvement ended are tried last. Errors: those of \p tryLayout.
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
                                                               TryLayout tryLayout, MayTryLayout mayImprove = {});
 

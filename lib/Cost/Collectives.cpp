@@ -95,11 +95,6 @@ double groupSize(const LinkList &links) { return links.front().outer * links.fro
 /// AllReduce passes over the data twice: ReduceScatter, then AllGather.
 double numPasses(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
 
-bool isRingKind(CollectiveKind kind) {
-  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
-         kind == CollectiveKind::ReduceScatter;
-}
-
 /// passes * (sum over levels of hops * latency + max over levels of (n - 1) / n * bytes / (bandwidth * rails)).
 /// Of the n - 1 hops of a ring, outer * (ways - 1) cross a level.
 double ringSeconds(CollectiveKind kind, const LinkList &links, double bytes) {
@@ -215,6 +210,8 @@ constexpr CollectiveAlgorithm algorithms[] = {CollectiveAlgorithm::Ring,        
 constexpr Protocol protocols[] = {Protocol::LowLatency, Protocol::Mixed, Protocol::Bulk};
 
 } // namespace
+
+bool isRingKind(CollectiveKind kind) { return isReduction(kind) || kind == CollectiveKind::AllGather; }
 
 int64_t GroupSpan::size() const {
   int64_t size = 1;

@@ -10,9 +10,6 @@ namespace {
 
 constexpr int64_t mebi = int64_t(1) << 20;
 
-/// The seconds are the least of some latency + bytes / bandwidth.
-bool isConcave(CollectiveKind kind) { return isReduction(kind) || kind == CollectiveKind::AllGather; }
-
 double secondsAt(Collective collective, int64_t bytes, const CostModel &model) {
   collective.inputBytes = collective.outputBytes = bytes;
   return model.collectiveSeconds(collective);
@@ -58,13 +55,6 @@ int64_t FusedCosts::bucketBytes(const Collective &collective) {
   return entry->second;
 }
 
-int64_t FusedCosts::leastPart(const Collective &collective, int64_t whole) const {
-  int64_t cuts = model.getMesh().numDevices();
-  for (AxisId axis : collective.axes)
-    cuts /= model.getMesh().axis(axis).size;
-  return whole / cuts;
-}
-
 double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
   if (collective.kind == CollectiveKind::Slice || numExchanges(collective) != 1)
     return model.collectiveSeconds(collective);
@@ -73,9 +63,10 @@ double FusedCosts::leastSeconds(const Collective &collective, unsigned group) {
   if (bytes >= together)
     return model.collectiveSeconds(collective);
   const double ofAll = secondsAt(collective, together, model);
-  const int64_t part = leastPart(collective, whole);
+  const Mesh &mesh = model.getMesh();
+  const int64_t part = whole / (mesh.numDevices() / mesh.size(collective.axes));
   const bool isByLayer = whole < fusion.groupBytes[group];
-  if (!isByLayer || part < 1 || part > together / 2 || !isConcave(collective.kind))
+  if (!isByLayer || part < 1 || part > together / 2 || !isRingKind(collective.kind))
     return static_cast<double>(std::max<int64_t>(bytes, 1)) / static_cast<double>(together) * ofAll;
   const double ofPart = secondsAt(collective, part, model);
   const double perByte = (ofAll - ofPart) / static_cast<double>(together - part);

@@ -18,6 +18,10 @@ struct GroupSpan {
   int64_t size() const;
 };
 
+/// AllReduce, AllGather and ReduceScatter, which rings and trees carry out: their seconds are the least of sums latency
+/// + bytes / bandwidth, and so concave in the bytes.
+bool isRingKind(CollectiveKind kind);
+
 /// Ring: one ring through all ranks, with as many rings side by side as a node has devices in the group.
 /// Tree: a chain inside the innermost level, a binary tree over the others.
 /// Hierarchical: level after level, each with what the inner ones left.

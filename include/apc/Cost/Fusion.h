@@ -61,9 +61,6 @@ public:
   double leastSeconds(const Collective &collective, unsigned group);
 
 private:
-  /// The bytes of the collective of values of \p whole bytes that all axes beside its own cut.
-  int64_t leastPart(const Collective &collective, int64_t whole) const;
-
   const Fusion &fusion;
   CostModel model;
   std::map<std::pair<CollectiveKind, AxisList>, int64_t> limits; ///< by kind and ranks

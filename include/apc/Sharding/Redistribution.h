@@ -70,8 +70,8 @@ std::vector<PermutePeers> permutePeers(const AxisList &axes, const Sharding &fro
                                        int64_t rank);
 
 /// The seconds of one collective; must be positive for everything that communicates and >= 0 for Slice. It is asked
-/// once for each distinct (kind, axes, dims, bytes, combiner), with `result` left empty: the seconds follow from these
-/// alone. The combiner is LogSumExp or Sum, which stands for all others.
+/// once for each distinct (kind, axes, dims, bytes, combiner) of a tensor, with `result` left empty: the seconds follow
+/// from these and the bytes of the tensor alone. The combiner is LogSumExp or Sum, which stands for all others.
 using SecondsOfCollective = std::function<double(const Collective &)>;
 
 /// A sequence of collectives and its seconds.

@@ -13,8 +13,8 @@ namespace apc {
 /// same time. Not safe to share between threads.
 class RedistributionSeconds {
 public:
-  /// \p cost follows from a collective's kind, axes and bytes alone: unlike a Redistributor's it must not look at the
-  /// dims.
+  /// \p cost follows from a collective's kind, axes and bytes, and those of its tensor, alone: unlike a Redistributor's
+  /// it must not look at the dims.
   RedistributionSeconds(const Mesh &mesh, SecondsOfCollective cost);
   ~RedistributionSeconds();
 

@@ -2,6 +2,7 @@
 #include "GradientCheck.h"
 
 #include "GradientPrograms.h"
+#include "GradientsOnRanks.h"
 
 #include <catch2/catch.hpp>
 
@@ -111,6 +112,7 @@ private:
 };
 
 void checkProgram(GradientProgram &&program) {
+  CHECK(runOnRanks(program) > 0);
   Check check(std::move(program));
   check.holdAgainstDifferences();
   check.checkLinearity();

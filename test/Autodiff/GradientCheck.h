@@ -1,4 +1,4 @@
-// Gradients of ops held against central differences.
+// Gradients of ops held against central differences, and run on ranks.
 #pragma once
 
 #include "apc/IR/Apc.h"
@@ -28,7 +28,8 @@ struct OpCase {
 
 /// The gradients of all float inputs are those of central differences of a weighted sum of the results (step
 /// 1e-6 max(1, |x|), relative error 1e-6); inputs without a gradient have no effect, unless they are cut. The gradients
-/// are linear in what arrives at the results, each result alone and all together.
+/// are linear in what arrives at the results, each result alone and all together. On [2, 2] ranks they are the same,
+/// each op of the gradient under every legal strategy.
 void checkGradients(const OpCase &test);
 /// The same for all inputs of `main` of a module's text. An argument may say how it is drawn in the attribute
 /// `test.input`: "in 0.5 3", "below 5", "= [0, -1] : 2xi64", "cut".

@@ -112,15 +112,15 @@ mlir::FailureOr<AttentionSizes> readMultiHeadSizes(mlir::Operation *op) {
   return sizes;
 }
 
-/// [b], [b, keys], [b, queries, keys], or lengths of other forms, which are whole.
+/// [b], [b, keys], [b, queries, keys], also with 1 for b, or lengths of other forms, which are whole.
 void addPaddingMask(FactorRuleBuilder &builder, AttentionFactors &factors, const AttentionSizes &sizes,
                     mlir::Value value) {
   auto shape = shapeOf(value);
-  if (!shape || shape->numDims() < 2 || shape->dims[0] != sizes.batch)
+  if (!shape || shape->numDims() < 2)
     return factors.addVector(value, factors.batch);
   if (shape->numDims() > 2)
     factors.noteMask(shape->dims);
-  llvm::SmallVector<DimFactors, 4> dims = {factors.batch};
+  llvm::SmallVector<DimFactors, 4> dims = {shape->dims[0] == sizes.batch ? factors.batch : DimFactors()};
   for (auto [index, size] : llvm::drop_begin(llvm::enumerate(shape->dims)))
     dims.push_back(index == 1 && shape->numDims() == 3 && size == sizes.queries
                        ? factors.queries

@@ -72,6 +72,16 @@ mlir::LogicalResult inferLayerStatistics(mlir::Operation *op, llvm::SmallVectorI
   return addType(op, dims, preciseElement(op), types);
 }
 
+/// Does every tensor that is summed vary along a dim of the first? One that does not would add to its padding, too.
+static bool allVaryAlong(mlir::Operation *op, size_t dim) {
+  llvm::ArrayRef<int64_t> data = dimsOf(op->getOperand(0));
+  return llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+    llvm::ArrayRef<int64_t> own = dimsOf(operand);
+    size_t missing = data.size() - own.size();
+    return isAbsent(operand) || (dim >= missing && own[dim - missing] == data[dim]);
+  });
+}
+
 mlir::FailureOr<FactorRule> layerStatisticsRule(mlir::Operation *op, std::optional<unsigned> statistics, double flops) {
   auto first = firstReduced(op, intAttribute(op, "axis", -1));
   if (mlir::failed(first))
@@ -80,7 +90,9 @@ mlir::FailureOr<FactorRule> layerStatisticsRule(mlir::Operation *op, std::option
   RuleBuilder layout(op);
   llvm::SmallVector<DimFactors, 4> dims;
   for (auto [dim, size] : llvm::enumerate(data))
-    dims.push_back(dim < *first ? layout.parallel(size) : layout.sum(factorName(dim), size));
+    dims.push_back(dim < *first                          ? layout.parallel(size)
+                   : statistics || allVaryAlong(op, dim) ? layout.sum(factorName(dim), size)
+                                                         : layout.whole(size));
   llvm::SmallVector<DimFactors, 4> rows(llvm::ArrayRef(dims).take_front(*first));
   rows.push_back(layout.whole(numbersOf(op)));
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

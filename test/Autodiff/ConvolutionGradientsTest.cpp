@@ -69,6 +69,16 @@ TEST_CASE("Resized maps reverse in every mode") {
         "operand 'roi' is no constant, and a constant one is accepted");
 }
 
+TEST_CASE("Repeated and interpolated maps of old opsets reverse, by scales as operand or as attributes") {
+  for (const char *mode : {"nearest", "linear", "bilinear"}) {
+    std::string attribute = "mode = \"" + std::string(mode) + "\"";
+    checkGradients({"apc.upsample", {"1x2x3x4xf64", "[1.0, 1.0, 2.0, 1.5] : 4xf32"}, attribute});
+    checkGradients({"apc.upsample",
+                    {"1x2x3x4xf64", "none"},
+                    attribute + ", height_scale = 2.0 : f32, width_scale = 1.5 : f32"});
+  }
+}
+
 TEST_CASE("Norms of windows reverse, of windows that overlap, leave points out or are cut short") {
   for (const char *norm : {"p = 1 : i64", "p = 2 : i64", "p = 3 : i64"}) {
     std::string p = norm;

@@ -6,10 +6,14 @@
 #include "Samples.h"
 
 #include "apc/Planning/Planning.h"
+#include "apc/Schedule/Pipeline/Schedules.h"
+#include "apc/Schedule/Pipeline/SimulatePipeline.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <catch2/catch.hpp>
+
+#include <numeric>
 
 using namespace apc;
 
@@ -84,6 +88,16 @@ Plan planOfRun(const Run &run, int64_t data, int64_t chunks) {
   return valueOf(evaluateLayout(graph, request, valueOf(readTarget(request)), layout, {}));
 }
 
+/// Micro-batches that a first worker keeps of its stages, as a share of those of the whole model: 1F1B, or interleaved.
+double modelsInFlight(uint32_t workers, uint32_t chunks) {
+  const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(chunks > 1 ? "interleaved" : "1f1b", chunks));
+  ActionLists lists = valueOf(generateActions(schedule, {workers, 4 * workers, chunks}));
+  uint32_t most = 0;
+  for (const std::vector<uint32_t> &live : valueOf(PipelineSimulator::make(lists)).liveTogether(0))
+    most = std::max(most, std::accumulate(live.begin(), live.end(), uint32_t(0)));
+  return double(most) / double(workers * chunks);
+}
+
 } // namespace
 
 // Equation 9 counts 72 B L s h^2 s / 3 h for scores with selective recomputation: their products once more, of both
@@ -105,9 +119,12 @@ TEST_CASE("With the printed seconds, steps take the printed shares of the peak")
 TEST_CASE("Activations of a first stage are those of the printed bars, less the masks of dropout") {
   constexpr double printed[][2] = {
       {59.25, 9.5625}, {66.84375, 12.3515625}, {114.0234375, 23.076171875}, {131.25, 26.5625}};
-  constexpr double interleaved[] = {1, 1 + 7.0 / 24, 1 + 34.0 / 105, 1}; // 1 + (p - 1) / p v, with 3 chunks
-  for (auto [run, bars, factor] : llvm::zip_equal(runs, printed, interleaved)) {
+  constexpr uint32_t chunks[] = {1, 3, 3, 1};
+  for (auto [run, bars, each] : llvm::zip_equal(runs, printed, chunks)) {
     INFO(run.sizes.hidden);
+    auto workers = uint32_t(run.devices / ways);
+    double factor = modelsInFlight(workers, each);
+    CHECK(factor == Approx(each == 1 ? 1 : 1 + double(workers - 1) / double(workers * each)));
     double whole = factor * double(run.sizes.layers) * run.bytesUnit() / giB;
     double scores = run.scoresUnit() / ways;
     CHECK(whole * (10 + 24.0 / ways + 5 * scores) == Approx(bars[0]).epsilon(1e-5));

@@ -1,7 +1,10 @@
 // Points of one request share the steps that they have in common.
 #include "../../lib/Driver/Points/StepsAtHand.h"
+#include "../../lib/Driver/Points/SecondsOnOne.h"
 #include "../ValueOf.h"
 #include "Samples.h"
+
+#include <set>
 
 using namespace apc;
 
@@ -50,4 +53,52 @@ TEST_CASE("A step that cannot be built is no step at hand: its error comes each 
     CHECK(takeMessage(steps.of(request, clock).takeError()).second ==
           "--global-batch 16 cannot be cut into micro-batches of 5: a multiple of 5 is accepted, or a --micro-batch "
           "that divides 16");
+}
+
+namespace {
+
+PlanRequest stepOf(const std::string &model, const std::string &loss, int64_t length) {
+  PlanRequest request = requestOf({model, 8, "dgx-h100"});
+  request.mode = StepMode::Train;
+  request.loss = loss;
+  request.globalBatch = request.microBatch = 8;
+  if (length > 0)
+    request.dims["seq"] = length;
+  return request;
+}
+
+const RecomputeSetting policies[] = {RecomputeChoice::None, RecomputeChoice::Norms,    RecomputeChoice::Attention,
+                                     RecomputeChoice::Mlp,  RecomputeChoice::Branches, RecomputeChoice::Full};
+
+} // namespace
+
+TEST_CASE("Few layers tell the seconds of all, with every policy") {
+  for (const PlanRequest &request :
+       {stepOf("gpt3_175b_loss.onnx", "", 0), stepOf("llama3_8b.onnx", "cross-entropy:logits", 64)}) {
+    INFO(request.modelPath);
+    WorkClock clock(60);
+    const Pool pool = valueOf(readTarget(request)).cluster.pool;
+    auto found = secondsByLayers(request, policies, pool, clock);
+    REQUIRE(found);
+    CHECK(clock.seconds() > 0);
+    std::set<double> different;
+    for (auto [policy, seconds] : llvm::zip_equal(policies, *found)) {
+      INFO(policy.str());
+      PlanRequest own = request;
+      own.recompute = policy;
+      CHECK(seconds == Approx(secondsOnOne(valueOf(buildStep(own)).graph, pool)).epsilon(1e-9));
+      different.insert(seconds);
+    }
+    CHECK(different.size() > 3);
+  }
+}
+
+TEST_CASE("Few layers tell nothing of models without layers, of two stacks of them, or of layers that are counted") {
+  WorkClock clock(60);
+  auto isKnown = [&](const PlanRequest &request, llvm::ArrayRef<RecomputeSetting> of) {
+    return secondsByLayers(request, of, valueOf(readTarget(request)).cluster.pool, clock).has_value();
+  };
+  CHECK(!isKnown(stepOf("tiny/gpt/model.onnx", "cross-entropy:logits", 0), policies)); // two layers
+  CHECK(!isKnown(stepOf("gpt3_175b_loss.onnx", "", 0), RecomputeSetting(RecomputeChoice::Full, 26)));
+  CHECK(!isKnown(stepOf("gpt3_175b_loss.onnx", "cross-entropy:nothing", 0), policies));
 }

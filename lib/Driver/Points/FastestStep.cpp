@@ -1,27 +1,13 @@
 // The step that is as fast as with any policy of recomputation.
+#include "SecondsOnOne.h"
 #include "StepsAtHand.h"
 
-#include "apc/Cost/GraphCost.h"
 #include "apc/Graph/FewestMoves.h"
 #include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace apc {
-
-/// The seconds of all ops where each device does all of them.
-static double secondsOnOne(const OpGraph &graph, const Pool &pool) {
-  const CostModel model(pool, Mesh::fromLevels(pool.levelSizes()));
-  double seconds = 0;
-  for (size_t op = 0; op < graph.ops.size(); ++op) {
-    const FactorRule &rule = graph.ruleOf(OpId(op));
-    Strategy whole;
-    whole.axes.resize(rule.numFactors());
-    whole.partialInputs.resize(rule.linear.size());
-    seconds += costOfOp(graph, OpId(op), whole, model).seconds();
-  }
-  return seconds;
-}
 
 llvm::Expected<StepsAtHand::Policies> StepsAtHand::fasterOnOne(const PlanRequest &request,
                                                                llvm::ArrayRef<RecomputeSetting> policies,
@@ -35,19 +21,23 @@ llvm::Expected<StepsAtHand::Policies> StepsAtHand::fasterOnOne(const PlanRequest
     return own;
   };
   std::vector<double> seconds(policies.size());
-  forEach(policies.size(), numThreads, [&](size_t index) {
-    if (llvm::Expected<Step> step = uncounted(withPolicy(index)))
-      seconds[index] = secondsOnOne((*step)->graph, pool);
-    else
-      llvm::consumeError(step.takeError()); // it comes again below
-  });
+  if (auto known = secondsByLayers(request, policies, pool, clock)) {
+    seconds = std::move(*known);
+  } else {
+    forEach(policies.size(), numThreads, [&](size_t index) {
+      if (llvm::Expected<Step> step = uncounted(withPolicy(index)))
+        seconds[index] = secondsOnOne((*step)->graph, pool);
+      else
+        llvm::consumeError(step.takeError()); // it comes again below
+    });
+    for (size_t index = 0; index < policies.size(); ++index)
+      if (llvm::Error error = of(withPolicy(index), clock).takeError())
+        return std::move(error);
+  }
   Policies faster;
-  for (size_t index = 0; index < policies.size(); ++index) {
-    if (llvm::Error error = of(withPolicy(index), clock).takeError())
-      return std::move(error);
+  for (size_t index = 0; index < policies.size(); ++index)
     if (seconds[index] < seconds.front())
       faster.push_back(policies[index]);
-  }
   knownFaster.emplace(policies.vec(), faster);
   return faster;
 }

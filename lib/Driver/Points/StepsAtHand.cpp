@@ -37,6 +37,11 @@ llvm::Expected<StepAtHand> buildStep(const PlanRequest &request) {
   return StepAtHand{std::move(model->report), std::move(*graph), std::move(*notes), importSeconds};
 }
 
+void countStep(const OpGraph &graph, WorkClock &clock) {
+  constexpr double perOp = 36'000; // nanoseconds
+  clock.spend(perOp * static_cast<double>(graph.ops.size()));
+}
+
 StepsAtHand::Key StepsAtHand::keyOf(const PlanRequest &request) {
   return {request.globalBatch, request.microBatch, copiesOf(request), request.recompute.str(),
           request.pipeline.count.value_or(1) > 1};
@@ -73,8 +78,7 @@ llvm::Expected<StepsAtHand::Step> StepsAtHand::of(const PlanRequest &request, Wo
     std::rotate(known, known + 1, counted.end());
     return step;
   }
-  constexpr double perOp = 36'000; // nanoseconds
-  clock.spend(perOp * static_cast<double>((*step)->graph.ops.size()));
+  countStep((*step)->graph, clock);
   if (counted.size() == most)
     counted.erase(counted.begin());
   counted.push_back(std::move(key));

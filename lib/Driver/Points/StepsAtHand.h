@@ -29,6 +29,9 @@ struct StepAtHand {
 /// importing, of training and of graphs; names that occur twice.
 llvm::Expected<StepAtHand> buildStep(const PlanRequest &request);
 
+/// Counts on \p clock that the step of \p graph was built.
+void countStep(const OpGraph &graph, WorkClock &clock);
+
 /// Steps of one request and of the points that are tried for it: these differ in batches, copies, recomputation, and in
 /// settings that no step depends on (ZeRO, workers, schedules, limits). The last few are kept.
 class StepsAtHand {

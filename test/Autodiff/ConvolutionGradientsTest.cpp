@@ -73,9 +73,8 @@ TEST_CASE("Repeated and interpolated maps of old opsets reverse, by scales as op
   for (const char *mode : {"nearest", "linear", "bilinear"}) {
     std::string attribute = "mode = \"" + std::string(mode) + "\"";
     checkGradients({"apc.upsample", {"1x2x3x4xf64", "[1.0, 1.0, 2.0, 1.5] : 4xf32"}, attribute});
-    checkGradients({"apc.upsample",
-                    {"1x2x3x4xf64", "none"},
-                    attribute + ", height_scale = 2.0 : f32, width_scale = 1.5 : f32"});
+    checkGradients(
+        {"apc.upsample", {"1x2x3x4xf64", "none"}, attribute + ", height_scale = 2.0 : f32, width_scale = 1.5 : f32"});
   }
 }
 

@@ -105,6 +105,9 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
         return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
       },
       {figures, countStep,
+       [&](const PlanRequest &own, const ParallelDegrees &layout) {
+         return evaluateWith(steps, own, layout, quiet.withoutReasons());
+       },
        [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); }},
       control);
 }

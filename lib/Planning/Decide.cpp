@@ -177,11 +177,10 @@ llvm::Expected<Decision> takeDataParallel(const PlanningTask &task, std::vector<
   return decision;
 }
 
-/// The problem that reasons are read from; none once it is too late for reasons.
+/// The problem that reasons are read from; none where they are not wanted, or once it is too late for them.
 std::optional<PlanningProblem> problemForReasons(const PlanningTask &task, const Mesh &mesh) {
-  if (task.isOutOfTime(PlanningTask::Part::Reasons))
-    return std::nullopt;
-  return problemOf(task, mesh);
+  auto isLate = [&] { return task.isOutOfTime(PlanningTask::Part::Reasons); };
+  return task.control.findsReasons ? problemUntil(isLate, task, mesh) : std::nullopt;
 }
 
 /// Where no plan is at hand, references have all of the time, for they may be the plan, and say what is short; of one

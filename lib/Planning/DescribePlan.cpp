@@ -185,14 +185,13 @@ void describePeak(const OpGraph &graph, const Candidate &candidate, const CostMo
 /// `stage` with, for every pinned op, the pins on it and the strategy that would be taken there if it alone were free,
 /// as long as there is time.
 PartlyReasoned withPins(StagePlan stage, const PlanningTask &task, const Candidate &candidate, const Mesh &mesh) {
-  auto isLate = [&] { return task.isOutOfTime(PlanningTask::Part::Reasons); };
-  PlanningProblem unpinned;
+  auto isLate = [&] { return !task.control.findsReasons || task.isOutOfTime(PlanningTask::Part::Reasons); };
+  const std::optional<PlanningProblem> unpinned =
+      buildProblemUntil(isLate, task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero),
+                        WeightCopies::Chosen, task.fusion);
   std::optional<RunnerUps> alternatives;
-  if (!isLate()) {
-    unpinned = buildProblem(task.graph, CostModel(task.pool, candidate.mesh), {}, zeroStage(task.request.zero),
-                            WeightCopies::Chosen, task.fusion);
-    alternatives.emplace(task, candidate, unpinned, mesh);
-  }
+  if (unpinned)
+    alternatives.emplace(task, candidate, *unpinned, mesh);
   size_t numMissing = 0;
   auto choice = stage.choices.begin();
   for (auto [index, op] : llvm::enumerate(task.graph.ops)) {
@@ -308,7 +307,7 @@ StagePlan describeProgram(const OpGraph &graph, const Pool &pool, const Candidat
 ReasonedStage describeStage(const PlanningTask &task, const Candidate &candidate, const PlanningProblem *problem) {
   Mesh mesh = withAxesNamed(candidate.mesh, task.pool);
   std::optional<RunnerUps> runnerUps;
-  if (problem)
+  if (problem && task.control.findsReasons)
     runnerUps.emplace(task, candidate, *problem, mesh);
   PartlyReasoned reasoned =
       withReasons(describeOn(mesh, task.graph, task.pool, candidate), task, runnerUps ? &*runnerUps : nullptr, mesh);

@@ -173,13 +173,21 @@ unsigned firstAxes(const PlanRequest &request) { return static_cast<unsigned>(re
 unsigned mostAxes(const PlanRequest &request) { return static_cast<unsigned>(request.meshAxes.value_or(4)); }
 
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment) {
+  return *problemUntil([] { return false; }, task, mesh, moment);
+}
+
+std::optional<PlanningProblem> problemUntil(llvm::function_ref<bool()> isOver, const PlanningTask &task,
+                                            const Mesh &mesh, std::optional<Moment> moment) {
   CostModel model(task.pool, mesh);
-  if (task.pins.empty() && task.kept.empty())
-    return buildProblem(task.graph, model, {}, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
-  PlanningProblem planning = buildProblem(
-      task.graph, model, [&](OpId op, const Strategy &strategy) { return task.offers(op, strategy, mesh); },
-      zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
-  for (auto [node, ops] : llvm::zip_equal(planning.problem.nodes, planning.ops))
+  auto offers = [&](OpId op, const Strategy &strategy) { return task.offers(op, strategy, mesh); };
+  llvm::function_ref<bool(OpId, const Strategy &)> keep;
+  if (!task.pins.empty() || !task.kept.empty())
+    keep = offers;
+  std::optional<PlanningProblem> planning = buildProblemUntil(
+      isOver, task.graph, model, keep, zeroStage(task.request.zero), WeightCopies::Chosen, task.fusion, moment);
+  if (!planning || task.pins.empty())
+    return planning;
+  for (auto [node, ops] : llvm::zip_equal(planning->problem.nodes, planning->ops))
     for (OpId op : ops)
       if (std::string pins = task.pins.describe(op); !pins.empty())
         node.pin += (node.pin.empty() ? "" : " and ") + pins;

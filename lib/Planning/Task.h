@@ -62,6 +62,9 @@ unsigned mostAxes(const PlanRequest &request);
 /// The problem of a task on one mesh: strategies that pins exclude are not offered, and pinned nodes carry their pins'
 /// text.
 PlanningProblem problemOf(const PlanningTask &task, const Mesh &mesh, std::optional<Moment> moment = {});
+/// The same; none as soon as \p isOver says so, which is asked again and again.
+std::optional<PlanningProblem> problemUntil(llvm::function_ref<bool()> isOver, const PlanningTask &task,
+                                            const Mesh &mesh, std::optional<Moment> moment = {});
 /// The same from \p base, the problem at another moment.
 PlanningProblem problemAt(const PlanningTask &task, const Mesh &mesh, const PlanningProblem &base,
                           std::optional<Moment> moment);

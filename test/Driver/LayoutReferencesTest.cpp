@@ -46,8 +46,8 @@ struct Trial {
       ++searches;
       return llvm::make_error<PlannerError>(fault, "nothing was found");
     };
-    llvm::Expected<Plan> plan =
-        planBesideLayouts(request, search, {figures, countStep, planOf}, controlOf().within(request.timeLimitSeconds));
+    llvm::Expected<Plan> plan = planBesideLayouts(request, search, {figures, countStep, planOf, planOf},
+                                                  controlOf().within(request.timeLimitSeconds));
     REQUIRE(!plan);
     message = takeMessage(plan.takeError()).second;
   }
@@ -67,10 +67,10 @@ struct CostedTrial {
   struct Asked {
     double begin = 0, limit = 0;
   };
-  int64_t experts = 0;      ///< layouts that were costed and that the request does not name
-  int64_t behindSearch = 0; ///< of them, those that were costed after the search
-  std::vector<Asked> named; ///< layouts that were costed and that the request names
-  std::optional<Asked> plan;
+  int64_t experts = 0;                ///< layouts that were costed and that the request does not name
+  int64_t behindSearch = 0;           ///< of them, those that were costed after the search
+  std::vector<Asked> named;           ///< layouts that were costed and that the request names
+  std::optional<Asked> plan, reasons; ///< of the best layout
   bool hasSearched = false;
 };
 
@@ -102,6 +102,15 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     own.memoryLimitBytes = 100;
     return own;
   };
+  auto explained = [&](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
+    reasons = {control.clock->seconds(), asked.timeLimitSeconds};
+    Plan own;
+    own.request = asked;
+    own.stepSeconds = 1;
+    own.memoryLimitBytes = 100;
+    own.search = "with reasons";
+    return own;
+  };
   auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
     hasSearched = true;
     stop = isStopped;
@@ -109,7 +118,7 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     return searched ? llvm::Expected<Plan>(*searched)
                     : llvm::make_error<NothingFits>("nothing was found", tried, boundSeconds);
   };
-  return planBesideLayouts(request, search, {figures, countStep, planOf}, control);
+  return planBesideLayouts(request, search, {figures, countStep, planOf, explained}, control);
 }
 
 ParallelDegrees layoutOf(llvm::StringRef text) { return valueOf(parseParallelDegrees(text, "test")); }
@@ -258,4 +267,23 @@ TEST_CASE("A layout in place of a slower plan is one more point that was tried, 
   CHECK(plan.numTried == 71);
   CHECK(plan.tried.size() == mostTried);
   CHECK(plan.tried.front().stepSeconds == 1.0);
+}
+
+TEST_CASE("Reasons are looked for where a layout is the plan, in the time that is left") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.timeLimitSeconds = 60;
+  CostedTrial slower, faster, late;
+  for (CostedTrial *trial : {&slower, &faster})
+    trial->searched.emplace().memoryLimitBytes = 100;
+  slower.searched->stepSeconds = 10;
+  faster.searched->stepSeconds = 0.5;
+  slower.secondsOfSearch = 20;
+  late.secondsOfSearch = 60;
+  CHECK(valueOf(slower.run(request)).search == "with reasons");
+  REQUIRE(slower.reasons);
+  CHECK(slower.reasons->limit == Approx(60 - slower.reasons->begin));
+  CHECK(valueOf(faster.run(request)).search != "with reasons");
+  CHECK(valueOf(late.run(request)).search != "with reasons");
+  CHECK(!faster.reasons);
+  CHECK(!late.reasons);
 }

@@ -114,6 +114,14 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              std::optional<int64_t> zero = {}, WeightCopies copies = WeightCopies::Chosen,
                              const Fusion &fusion = {}, std::optional<Moment> moment = {});
 
+/// The same; none as soon as \p isOver says so, which is asked again and again.
+std::optional<PlanningProblem> buildProblemUntil(llvm::function_ref<bool()> isOver, const OpGraph &graph,
+                                                 const CostModel &model,
+                                                 llvm::function_ref<bool(OpId, const Strategy &)> keep = {},
+                                                 std::optional<int64_t> zero = {},
+                                                 WeightCopies copies = WeightCopies::Chosen, const Fusion &fusion = {},
+                                                 std::optional<Moment> moment = {});
+
 /// \p base, built for the same graph, model and copies, with its bytes counted at another moment. Seconds, choices and
 /// edges stay, and tables of pairs are shared, so that it takes little of the time of `buildProblem`.
 PlanningProblem atMoment(const PlanningProblem &base, const OpGraph &graph, const CostModel &model, WeightCopies copies,

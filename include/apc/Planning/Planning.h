@@ -43,6 +43,8 @@ struct PlanningControl {
   PlanningEffort effort = PlanningEffort::Proofs;
   /// Is it wanted to know why nothing fits? Not of one point among several: the search then has the last word.
   bool explainsShortage = true;
+  /// Are the runner-ups of choices wanted? Not of a plan that others are held against.
+  bool findsReasons = true;
   /// Of a step that is at hand: of a pipeline, what is expected to take longer need not be planned. Layouts that take
   /// longer, or need far more memory than there is, are costed without a search for what fits.
   std::optional<double> knownSeconds = {};
@@ -76,6 +78,11 @@ struct PlanningControl {
     PlanningControl control = *this;
     if (!clock)
       control.clock = std::make_shared<WorkClock>(limitSeconds);
+    return control;
+  }
+  PlanningControl withoutReasons() const {
+    PlanningControl control = *this;
+    control.findsReasons = false;
     return control;
   }
   PlanningControl withoutExplanation() const {

@@ -253,6 +253,10 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
   std::vector<SearchedMesh> built;
   for (const Mesh &mesh : meshes)
     built.push_back({mesh, nullptr});
+  // Where a plan is at hand, none is better than one that comes too late.
+  auto isOver = [&] {
+    return (task.knownSeconds || task.control.knownSeconds) && task.isOutOfTime(PlanningTask::Part::Search);
+  };
   constexpr size_t together = 4;
   for (size_t first = 0; first < meshes.size(); first += together) {
     if (first != 0 && task.isOutOfTime(PlanningTask::Part::Search))
@@ -262,7 +266,10 @@ std::vector<SearchedMesh> buildProblems(const PlanningTask &task, llvm::ArrayRef
             [&](size_t place, const std::shared_ptr<WorkClock> &clock) {
               const Mesh &mesh = meshes[first + place];
               SearchedMesh &own = built[first + place];
-              own.planning = std::make_shared<const PlanningProblem>(problemOf(task, mesh, startingMoment(task.graph)));
+              auto planning = problemUntil(isOver, task, mesh, startingMoment(task.graph));
+              if (!planning)
+                return;
+              own.planning = std::make_shared<const PlanningProblem>(std::move(*planning));
               clock->spend(buildingWork(*own.planning));
               if (task.graph.overlaps)
                 own.lowerBoundSeconds = leastSecondsOf(task, *own.planning, mesh);

@@ -269,19 +269,25 @@ void ProblemBuilder::placeNodes(llvm::ArrayRef<std::optional<NodeTableId>> hubTa
 }
 
 PlanningProblem ProblemBuilder::build() {
-  addAllEdges(/*stopsEarly=*/false);
+  addAllEdges([] { return false; });
   return std::move(planning);
 }
 
 std::optional<PlanningProblem> ProblemBuilder::buildPossible() {
-  addAllEdges(/*stopsEarly=*/true);
+  addAllEdges([&] { return isImpossible; });
   return isImpossible ? std::nullopt : std::optional(std::move(planning));
 }
 
-void ProblemBuilder::addAllEdges(bool stopsEarly) {
+std::optional<PlanningProblem> ProblemBuilder::buildUntil(llvm::function_ref<bool()> isOver) {
+  return addAllEdges(isOver) ? std::optional(std::move(planning)) : std::nullopt;
+}
+
+bool ProblemBuilder::addAllEdges(llvm::function_ref<bool()> isOver) {
   formNodes();
   tableOf.resize(graph.ops.size());
   for (size_t node = 0; node < planning.ops.size(); ++node) {
+    if (isOver())
+      return false;
     NodeTableId table = nodeTable(NodeId(node));
     for (OpId op : planning.ops[node])
       tableOf[op.index()] = table;
@@ -300,8 +306,12 @@ void ProblemBuilder::addAllEdges(bool stopsEarly) {
   for (auto [node, value] : llvm::enumerate(planning.hubs))
     if (value)
       hubOf[value->index()] = NodeId(node);
-  for (size_t value = 0; value < graph.values.size() && !(stopsEarly && isImpossible); ++value)
+  for (size_t value = 0; value < graph.values.size(); ++value) {
+    if (isOver())
+      return false;
     addEdges(ValueId(value), outer[value], hubOf[value], tablesOfHubs[value]);
+  }
+  return true;
 }
 
 PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
@@ -309,6 +319,15 @@ PlanningProblem buildProblem(const OpGraph &graph, const CostModel &model,
                              WeightCopies copies, const Fusion &fusion, std::optional<Moment> moment) {
   StorageLimit storage(graph, zero);
   return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).build();
+}
+
+std::optional<PlanningProblem> buildProblemUntil(llvm::function_ref<bool()> isOver, const OpGraph &graph,
+                                                 const CostModel &model,
+                                                 llvm::function_ref<bool(OpId, const Strategy &)> keep,
+                                                 std::optional<int64_t> zero, WeightCopies copies, const Fusion &fusion,
+                                                 std::optional<Moment> moment) {
+  StorageLimit storage(graph, zero);
+  return ProblemBuilder(graph, model, keep, storage, copies, fusion, moment).buildUntil(isOver);
 }
 
 PlanningProblem problemOfLayout(const OpGraph &graph, const CostModel &model, LayoutChoice choice, WeightCopies copies,

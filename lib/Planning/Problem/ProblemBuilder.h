@@ -58,10 +58,12 @@ public:
   PlanningProblem build();
   /// None as soon as two ops have no possible pair of choices.
   std::optional<PlanningProblem> buildPossible();
+  /// None as soon as \p isOver says so, which is asked for each node and each value.
+  std::optional<PlanningProblem> buildUntil(llvm::function_ref<bool()> isOver);
 
 private:
-  /// Edges of values in their order, until one that makes all of them impossible if \p stopsEarly is set.
-  void addAllEdges(bool stopsEarly);
+  /// Edges of values in their order. False where \p isOver, which is asked again and again, has ended it.
+  bool addAllEdges(llvm::function_ref<bool()> isOver);
   void formNodes();
   NodeTableId nodeTable(NodeId node);
   /// The same by what the filter leaves, one strategy after the other.

@@ -74,6 +74,7 @@ llvm::Expected<LayoutReferences> LayoutCosting::take(double seconds) {
   if (plan) {
     known.best = std::move(*plan);
     known.layoutOfBest = best->layout;
+    known.requestOfBest = std::move(open);
     return std::move(known);
   }
   auto [fault, message] = takeMessage(plan.takeError());

@@ -15,21 +15,23 @@ using FiguresOfRequested = llvm::function_ref<llvm::Expected<LayoutFigures>(
     const std::shared_ptr<WorkClock> &clock)>;
 /// Counts the building of its step where it was not counted lately.
 using CountStepOfRequested = llvm::function_ref<void(const PlanRequest &, const ParallelDegrees &, WorkClock &)>;
-/// Its plan, which takes twice as long.
+/// Its plan, which takes twice as long; with reasons, longer still.
 using PlanOfRequested = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const ParallelDegrees &)>;
 struct EvaluateRequested {
   FiguresOfRequested figures;
   CountStepOfRequested countStep;
   PlanOfRequested plan;
+  PlanOfRequested withReasons;
 };
 
-/// Layouts as references, and the fastest of those that fit and that the request allows.
+/// Layouts as references, and the fastest of those that fit and that the request allows, without reasons.
 struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
   std::optional<ParallelDegrees> layoutOfBest;
-  std::string refusal;             ///< why none of them may be the plan; empty where they may
-  std::optional<double> shareOver; ///< of the time limit, which was over before all were tried
+  std::optional<PlanRequest> requestOfBest; ///< that it was planned for
+  std::string refusal;                      ///< why none of them may be the plan; empty where they may
+  std::optional<double> shareOver;          ///< of the time limit, which was over before all were tried
 };
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?

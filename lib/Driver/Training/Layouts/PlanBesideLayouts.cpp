@@ -21,14 +21,31 @@ static bool isNoPlan(llvm::Expected<Plan> &found) {
   return isSo;
 }
 
+/// Is the layout to be the plan, for the search has a slower one or none?
+static bool isBestBy(const LayoutReferences &layouts, llvm::Expected<Plan> &searched, const PlanRequest &request) {
+  return layouts.best && (!searched || layouts.best->stepSeconds < searched->stepSeconds * (1 - request.gapTolerance));
+}
+
+/// The reasons of the best layout, as far as there is time for them.
+static void addReasons(LayoutReferences &layouts, EvaluateRequested evaluate, double seconds) {
+  if (seconds <= 0)
+    return;
+  layouts.requestOfBest->timeLimitSeconds = seconds;
+  llvm::Expected<Plan> plan = evaluate.withReasons(*layouts.requestOfBest, *layouts.layoutOfBest);
+  if (plan)
+    layouts.best = std::move(*plan);
+  else
+    llvm::consumeError(plan.takeError()); // the user stops
+}
+
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts, const PlanRequest &request,
                                         SearchEnd end) {
   if (layouts.best)
     layouts.best = withTimeLimitOf(request, std::move(*layouts.best));
+  const bool isLayout = isBestBy(layouts, plan, request);
   if (!plan)
     plan = inPlaceOf(plan.takeError(), layouts, request, end);
-  else if (Plan own = withTimeLimitOf(request, std::move(*plan));
-           layouts.best && layouts.best->stepSeconds < own.stepSeconds * (1 - request.gapTolerance))
+  else if (Plan own = withTimeLimitOf(request, std::move(*plan)); isLayout)
     plan = inPlaceOf(own, std::move(*layouts.best));
   else
     plan = std::move(own);
@@ -64,6 +81,8 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
     layouts = costLayouts(request, ExpertNumbers::Any, evaluate, control, begun);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();
+  if (isBestBy(*layouts, found, request))
+    addReasons(*layouts, evaluate, secondsLeft(request, begun, /*least=*/0));
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request, end);
   if (plan)
     plan->timing.totalSeconds = wall.seconds();

@@ -10,7 +10,8 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral momentumStates[] = {"momentum"};
-constexpr llvm::StringLiteral adamStates[] = {"first", "second"};
+constexpr llvm::StringLiteral amsgradStates[] = {"first", "second", "greatest"};
+constexpr llvm::ArrayRef<llvm::StringLiteral> adamStates(amsgradStates, 2);
 const OptimizerTraits optimizers[] = {
     {OptimizerKind::Sgd, "sgd", {}},
     {OptimizerKind::Momentum, "momentum", momentumStates},
@@ -32,5 +33,10 @@ std::optional<OptimizerKind> parseOptimizer(llvm::StringRef name) {
 }
 
 llvm::ArrayRef<OptimizerTraits> allOptimizers() { return optimizers; }
+
+llvm::ArrayRef<llvm::StringLiteral> statesOf(const Optimizer &optimizer) {
+  assert((!optimizer.amsgrad || traitsOf(optimizer.kind).states.data() == amsgradStates) && "amsgrad belongs to Adam");
+  return optimizer.amsgrad ? llvm::ArrayRef(amsgradStates) : traitsOf(optimizer.kind).states;
+}
 
 } // namespace apc

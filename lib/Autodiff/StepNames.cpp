@@ -19,7 +19,7 @@ public:
       ParameterOp parameter = gradient.parameter;
       llvm::StringRef name = parameter.getName();
       trained.insert({name, 0});
-      for (llvm::StringRef state : traitsOf(options.optimizer.kind).states)
+      for (llvm::StringRef state : statesOf(options.optimizer))
         addState(name, state);
       if (getElementTypeOrSelf(parameter.getOutput().getType()).getIntOrFloatBitWidth() < 32)
         addState(name, masterSuffix.drop_front());

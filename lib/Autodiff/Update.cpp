@@ -149,7 +149,7 @@ mlir::Value UpdateBuilder::scalar(double value) {
 
 /// The states of the optimizer for a parameter, its master among them.
 llvm::SmallVector<llvm::StringRef, 3> UpdateBuilder::statesOf(ParameterOp parameter) const {
-  llvm::ArrayRef<llvm::StringLiteral> own = traitsOf(options.optimizer.kind).states;
+  llvm::ArrayRef<llvm::StringLiteral> own = apc::statesOf(options.optimizer);
   llvm::SmallVector<llvm::StringRef, 3> states(own.begin(), own.end());
   if (isLowPrecision(parameter))
     states.push_back(masterSuffix.drop_front());
@@ -339,7 +339,8 @@ mlir::Operation *UpdateBuilder::createStep(ParameterOp parameter, mlir::ValueRan
     return create<MomentumUpdateOp>(name, types, operands, settings(), parameter);
   case OptimizerKind::Adam:
   case OptimizerKind::AdamW:
-    return create<AdamUpdateOp>(name, types, operands, settings(), parameter);
+    return options.optimizer.amsgrad ? create<AmsgradUpdateOp>(name, types, operands, settings(), parameter)
+                                     : create<AdamUpdateOp>(name, types, operands, settings(), parameter);
   }
   llvm_unreachable("every optimizer has a step");
 }

@@ -21,7 +21,7 @@ namespace {
 struct TrainingFile {
   std::string loss, optimizer, freeze;
   double learningRate = 0, momentum = 0, dampening = 0, epsilon = 0, weightDecay = 0;
-  bool nesterov = false;
+  bool nesterov = false, amsgrad = false;
   std::vector<double> betas;
   std::optional<double> clipNorm;
   int64_t steps = 0, microBatches = 1;
@@ -40,6 +40,7 @@ void fields(Visitor &visit, TrainingFile &file) {
   visit("nesterov", file.nesterov);
   visit("betas", file.betas);
   visit("eps", file.epsilon);
+  visit.optional("amsgrad", file.amsgrad);
   visit("weight_decay", file.weightDecay);
   visit("clip_norm", file.clipNorm);
   visit("steps", file.steps);
@@ -79,8 +80,10 @@ llvm::Expected<TrainingOptions> optionsOf(const TrainingFile &file, const std::s
   if (!kind || file.betas.size() != 2)
     return inputError("{0}: optimizer '{1}' with {2} betas; sgd, momentum, adam and adamw with 2 betas are accepted",
                       path, file.optimizer, file.betas.size());
-  options.optimizer = {*kind,         file.weightDecay, file.momentum, file.dampening,
-                       file.nesterov, file.betas[0],    file.betas[1], file.epsilon};
+  if (file.amsgrad && *kind != OptimizerKind::Adam && *kind != OptimizerKind::AdamW)
+    return inputError("{0}: amsgrad belongs to the optimizers adam and adamw, not to {1}", path, file.optimizer);
+  options.optimizer = {*kind,         file.weightDecay, file.momentum, file.dampening, file.nesterov,
+                       file.betas[0], file.betas[1],    file.epsilon,  file.amsgrad};
   for (const std::vector<std::string> &pair : file.ties) {
     if (pair.size() != 2)
       return inputError("{0}: an entry of 'tie' holds {1} names, not 2", path, pair.size());

@@ -14,8 +14,10 @@ static llvm::Error checkOptimizer(const PlanRequest &request) {
   llvm::StringRef name = optimizerName(request.optimizer);
   if ((hasMomentum || request.nesterov) && request.optimizer != OptimizerChoice::Momentum)
     return inputError("--momentum, --dampening and --nesterov belong to --optimizer momentum, not to {0}", name);
-  if (hasBetas && request.optimizer != OptimizerChoice::Adam && request.optimizer != OptimizerChoice::AdamW)
-    return inputError("--beta1, --beta2 and --epsilon belong to --optimizer adam and adamw, not to {0}", name);
+  if ((hasBetas || request.amsgrad) && request.optimizer != OptimizerChoice::Adam &&
+      request.optimizer != OptimizerChoice::AdamW)
+    return inputError("--beta1, --beta2, --epsilon and --amsgrad belong to --optimizer adam and adamw, not to {0}",
+                      name);
   if (request.nesterov && (request.momentum == 0 || request.dampening != 0))
     return inputError("--nesterov needs a --momentum above 0 and no --dampening, as in PyTorch");
   if (request.lossScale && request.precision != PrecisionChoice::Fp16)
@@ -34,6 +36,7 @@ static Optimizer optimizerOf(const PlanRequest &request) {
   optimizer.beta1 = request.beta1;
   optimizer.beta2 = request.beta2;
   optimizer.epsilon = request.epsilon;
+  optimizer.amsgrad = request.amsgrad;
   return optimizer;
 }
 

@@ -84,6 +84,9 @@ std::vector<Setting> optimizerRows() {
                       "With --optimizer adam and adamw: the share that the mean of their squares keeps");
   Setting epsilon = row("epsilon", SettingKind::Number, "NUMBER",
                         "With --optimizer adam and adamw: the number added to the root of the mean of squares");
+  Setting amsgrad = row("amsgrad", SettingKind::Switch, "",
+                        "With --optimizer adam and adamw: the root is that of the greatest mean of squares so far, a "
+                        "third state");
   std::vector<Setting> rows = {enumSetting(optimizer, &PlanRequest::optimizer, optimizers),
                                optionalNumberSetting(decay, &PlanRequest::weightDecay, checkDecay),
                                numberSetting(momentum, &PlanRequest::momentum, checkKept),
@@ -91,7 +94,8 @@ std::vector<Setting> optimizerRows() {
                                switchSetting(nesterov, &PlanRequest::nesterov),
                                numberSetting(beta1, &PlanRequest::beta1, checkKept),
                                numberSetting(beta2, &PlanRequest::beta2, checkKept),
-                               numberSetting(epsilon, &PlanRequest::epsilon, checkPositive)};
+                               numberSetting(epsilon, &PlanRequest::epsilon, checkPositive),
+                               switchSetting(amsgrad, &PlanRequest::amsgrad)};
   for (Setting &each : precisionRows())
     rows.push_back(std::move(each));
   return rows;

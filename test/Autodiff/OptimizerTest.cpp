@@ -25,12 +25,16 @@ std::vector<std::vector<double>> steps(const TrainingOptions &options, double ra
   return found;
 }
 
-/// The steps from 1 with the gradients 0.5, -0.25, 1, alike in both elements.
-void checkSteps(const Optimizer &optimizer, double rate, std::vector<double> expected) {
+/// The steps from 1 with some gradients, alike in both elements.
+void checkSteps(const Optimizer &optimizer, double rate, std::vector<double> expected,
+                const std::vector<double> &gradients = {0.5, -0.25, 1}) {
   TrainingOptions options;
   options.loss = "sum:y";
   options.optimizer = optimizer;
-  auto found = steps(options, rate, {1, 1}, {{0.5, 0.5}, {-0.25, -0.25}, {1, 1}});
+  std::vector<std::vector<double>> twice;
+  for (double gradient : gradients)
+    twice.push_back({gradient, gradient});
+  auto found = steps(options, rate, {1, 1}, twice);
   INFO(traitsOf(optimizer.kind).name.str());
   for (size_t step = 0; step < expected.size(); ++step)
     for (double value : found[step])
@@ -66,6 +70,16 @@ TEST_CASE("Steps of Adam and AdamW, with decay and with a large epsilon") {
   checkSteps(optimizer, 0.01, {0.99, 0.985319199, 0.977977555});
   optimizer.kind = OptimizerKind::AdamW;
   checkSteps(optimizer, 0.01, {0.989, 0.98534763, 0.977781166});
+}
+
+// The mean of squares falls after the first step: 0.5, 0.255, 0.1325. Its greatest is corrected as the mean is.
+TEST_CASE("Steps of amsgrad go by the greatest mean of squares, where Adam's go by the last") {
+  for (OptimizerKind kind : {OptimizerKind::Adam, OptimizerKind::AdamW}) {
+    Optimizer optimizer{.kind = kind, .beta2 = 0.5};
+    checkSteps(optimizer, 0.01, {0.99, 0.980973759, 0.971491173}, {1, 0.1, 0.1});
+    optimizer.amsgrad = true;
+    checkSteps(optimizer, 0.01, {0.99, 0.983553975, 0.978672515}, {1, 0.1, 0.1});
+  }
 }
 
 TEST_CASE("Clipping scales by the norm with 1e-6 added to it, and leaves small gradients alone") {

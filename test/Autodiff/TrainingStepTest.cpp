@@ -24,6 +24,12 @@ TEST_CASE("A step gives the loss, then new parameters with their states, each in
                                 "W.first.updated for W.first, tied to W.first",
                                 "W.second.updated for W.second, tied to W.first"});
   CHECK(adam.states() == Lines{"B.first 3", "B.second 3", "W.first 4x3", "W.second 4x3"});
+  options.optimizer.amsgrad = true;
+  BuiltStep amsgrad(linearText, options);
+  CHECK(amsgrad.states() ==
+        Lines{"B.first 3", "B.greatest 3", "B.second 3", "W.first 4x3", "W.greatest 4x3", "W.second 4x3"});
+  CHECK(amsgrad.results().back() == "W.greatest.updated for W.greatest, tied to W.first");
+  options.optimizer.amsgrad = false;
   options.optimizer.kind = OptimizerKind::Momentum;
   options.returnsGradients = true;
   BuiltStep momentum(linearText, options);

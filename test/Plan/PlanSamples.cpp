@@ -129,6 +129,7 @@ PlanRequest unusualRequest() {
   request.beta1 = 0.8;
   request.beta2 = 0.95;
   request.epsilon = 1e-5;
+  request.amsgrad = true;
   request.precision = PrecisionChoice::Fp16;
   request.overlap = request.fp32Gradients = true;
   request.lossScale = 1024;

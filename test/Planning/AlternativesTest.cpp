@@ -70,11 +70,13 @@ TEST_CASE("storage that may be cut further is offered stage by stage") {
 TEST_CASE("another optimizer comes without settings that are not its own") {
   PlanRequest request = trainingOn(1);
   request.beta1 = 0.5;
+  request.amsgrad = true;
   request.weightDecay = 0.25;
   for (const Alternatives &list : alternativesTo(request, std::nullopt, false))
     if (const Alternative &own = list.nearestFirst.front(); own.flags == "--optimizer sgd") {
       CHECK(own.request.optimizer == OptimizerChoice::Sgd);
       CHECK(own.request.beta1 == PlanRequest().beta1);
+      CHECK_FALSE(own.request.amsgrad);
       CHECK(own.request.weightDecay == 0.25);
       return;
     }

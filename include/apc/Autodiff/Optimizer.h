@@ -15,7 +15,7 @@ enum class OptimizerKind : uint8_t { Sgd, Momentum, Adam, AdamW };
 struct OptimizerTraits {
   OptimizerKind kind;
   llvm::StringLiteral name;                   ///< "sgd", "momentum", "adam", "adamw"
-  llvm::ArrayRef<llvm::StringLiteral> states; ///< one tensor of the parameter's shape for each: "first", "second"
+  llvm::ArrayRef<llvm::StringLiteral> states; ///< without amsgrad: "first", "second"
 };
 
 const OptimizerTraits &traitsOf(OptimizerKind kind);
@@ -40,12 +40,18 @@ struct LossScaling {
 ///   adam            g += decay p;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
 ///                   p -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
 ///   adamw           p *= 1 - rate decay; then as adam without decay in g (Loshchilov and Hutter 2019)
+///   amsgrad         of adam and adamw: max_v = max(max_v, v) takes the place of v in the root (Reddi et al. 2018)
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::AdamW;
   double weightDecay = 0;
   double momentum = 0.9, dampening = 0;
   bool nesterov = false;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  bool amsgrad = false; ///< of adam and adamw
 };
+
+/// The states of a parameter, from zeros on, each a tensor of its shape: "momentum" (b); "first" (m), "second" (v) and
+/// with amsgrad "greatest" (max_v).
+llvm::ArrayRef<llvm::StringLiteral> statesOf(const Optimizer &optimizer);
 
 } // namespace apc

@@ -78,6 +78,7 @@ struct PlanRequest {
   bool nesterov = false;                ///< of `Momentum`
   double beta1 = 0.9, beta2 = 0.999;    ///< of `Adam` and `AdamW`
   double epsilon = 1e-8;                ///< of `Adam` and `AdamW`
+  bool amsgrad = false;                 ///< of `Adam` and `AdamW`
   PrecisionChoice precision = PrecisionChoice::Model;
   bool overlap = false;            ///< collectives run beside ops, where the program lets them
   bool fp32Gradients = false;      ///< gradients of parameters in fewer bits are summed and reduced in 32

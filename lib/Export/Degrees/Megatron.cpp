@@ -152,6 +152,8 @@ llvm::Expected<TargetLayout> nearestMegatron(const ExportSource &source) {
     nearest.unsaid.push_back(llvm::formatv("schedule {0}: Megatron runs {1}", name, nearest.layout.schedule));
   }
   limitRecompute(nearest);
+  if (source.plan.request.amsgrad)
+    nearest.unsaid.push_back("amsgrad: Megatron's Adam keeps no greatest mean of squares");
   return nearest;
 }
 

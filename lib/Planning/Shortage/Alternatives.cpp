@@ -82,6 +82,7 @@ Alternatives withoutStates(const PlanRequest &request) {
   sgd.request.beta1 = defaults.beta1;
   sgd.request.beta2 = defaults.beta2;
   sgd.request.epsilon = defaults.epsilon;
+  sgd.request.amsgrad = defaults.amsgrad;
   return {{sgd}};
 }
 

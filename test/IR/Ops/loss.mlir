@@ -29,6 +29,15 @@ func.func @optimizers(%r: tensor<f32>, %t: tensor<i64>, %x: tensor<6x4xf32>, %g:
   return
 }
 
+// A step of one parameter, whose states are cut as it is.
+func.func @amsgrad(%x: tensor<6x4xbf16>, %h: tensor<6x4xf32>, %r: tensor<f32>, %t: tensor<i64>) {
+  // CHECK: apc.amsgrad_update: b0 b1, b0 b1, b0 b1, b0 b1, b0 b1, b0 b1, , ,  -> b0 b1, b0 b1, b0 b1, b0 b1, b0 b1 {b0=6, b1=4} flops=17{{$}}
+  %0:5 = "apc.amsgrad_update"(%x, %x, %h, %h, %h, %h, %r, %t, %r) {beta1 = 0.9 : f64, beta2 = 0.5 : f64, epsilon = 1.0e-8 : f64}
+      : (tensor<6x4xbf16>, tensor<6x4xbf16>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<f32>, tensor<i64>, tensor<f32>)
+      -> (tensor<6x4xbf16>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x4xf32>)
+  return
+}
+
 // The softmax by way of its logarithmic sum: classes may be cut.
 func.func @cross_entropy(%scores: tensor<4x50x7xf16>, %sums: tensor<4x1x7xf32>, %labels: tensor<4x7xi64>, %weights: tensor<50xf16>) {
   %none = apc.none

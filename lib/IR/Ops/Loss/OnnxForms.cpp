@@ -191,7 +191,9 @@ Results momentum(OnnxForm &form) {
   return update.finish(form.sub(update.value, form.mul(along, update.rate)), {update.kept(moving, before)});
 }
 
-Results adam(OnnxForm &form) {
+/// Adam's step; the root is that of `greatest`, the greatest mean of squares before the step, with the new one, or of
+/// the new one alone.
+Results adamBy(OnnxForm &form, mlir::Value greatest) {
   Update update(form);
   double beta1 = form.real("beta1"), beta2 = form.real("beta2"), decay = form.real("weight_decay");
   mlir::Value value = update.value, gradient = update.gradient;
@@ -202,10 +204,17 @@ Results adam(OnnxForm &form) {
   mlir::Value before = form.operand("first"), squares = form.operand("second");
   mlir::Value first = form.add(form.mul(before, beta1), form.mul(gradient, 1 - beta1));
   mlir::Value second = form.add(form.mul(squares, beta2), form.mul(form.mul(gradient, gradient), 1 - beta2));
-  mlir::Value deviation = form.add(form.sqrt(form.div(second, update.correction(beta2))), form.real("epsilon"));
+  mlir::Value root = greatest ? form.make<MaxOp>({greatest, second}) : second;
+  mlir::Value deviation = form.add(form.sqrt(form.div(root, update.correction(beta2))), form.real("epsilon"));
   mlir::Value step = form.div(form.mul(form.div(first, update.correction(beta1)), update.rate), deviation);
-  return update.finish(form.sub(value, step), {update.kept(first, before), update.kept(second, squares)});
+  llvm::SmallVector<mlir::Value, 3> states = {update.kept(first, before), update.kept(second, squares)};
+  if (greatest)
+    states.push_back(update.kept(root, greatest));
+  return update.finish(form.sub(value, step), states);
 }
+
+Results adam(OnnxForm &form) { return adamBy(form, {}); }
+Results amsgrad(OnnxForm &form) { return adamBy(form, form.operand("greatest")); }
 
 constexpr OnnxFormEntry forms[] = {
     {CrossEntropyOp::getOperationName(), crossEntropy},
@@ -215,6 +224,7 @@ constexpr OnnxFormEntry forms[] = {
     {SgdUpdateOp::getOperationName(), sgd},
     {MomentumUpdateOp::getOperationName(), momentum},
     {AdamUpdateOp::getOperationName(), adam},
+    {AmsgradUpdateOp::getOperationName(), amsgrad},
 };
 
 } // namespace

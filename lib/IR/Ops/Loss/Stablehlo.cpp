@@ -188,7 +188,9 @@ HloList momentum(MomentumUpdateOp op, HloWriter &h) {
   return step.results(step.old - step.rate * convert(along, step.old.element()), {moved}, {before});
 }
 
-HloList adam(AdamUpdateOp op, HloWriter &h) {
+/// Adam's step; the root is that of the last state.
+template <typename Op>
+HloList adam(Op op, HloWriter &h) {
   Update step(op, h);
   double beta1 = real(op.getBeta1()), beta2 = real(op.getBeta2());
   Hlo value = step.old, gradient = step.gradient, first = h(op.getFirst()), second = h(op.getSecond());
@@ -199,13 +201,18 @@ HloList adam(AdamUpdateOp op, HloWriter &h) {
   gradient = convert(gradient, first.element());
   Hlo newFirst = beta1 * first + (1 - beta1) * gradient;
   Hlo newSecond = beta2 * second + (1 - beta2) * square(gradient);
+  HloList before = {first, second}, states = {newFirst, newSecond};
+  if constexpr (std::is_same_v<Op, AmsgradUpdateOp>) {
+    before.push_back(h(op.getGreatest()));
+    states.push_back(max(before.back(), newSecond));
+  }
   Hlo count = convert(h(op.getStep()), h.getBuilder().getF64Type());
   auto corrected = [&](Hlo mean, double beta) {
     return mean / convert(1 - power(filled(count, beta), count), mean.element());
   };
-  Hlo deviation = sqrt(corrected(newSecond, beta2)) + real(op.getEpsilon());
+  Hlo deviation = sqrt(corrected(states.back(), beta2)) + real(op.getEpsilon());
   value = value - step.rate * convert(corrected(newFirst, beta1) / deviation, value.element());
-  return step.results(value, {newFirst, newSecond}, {first, second});
+  return step.results(value, states, before);
 }
 
 constexpr HloLowering rows[] = {
@@ -217,7 +224,8 @@ constexpr HloLowering rows[] = {
     hloRow<NegativeLogLikelihoodGradOp, logLikelihoodGradient>(),
     hloRow<SgdUpdateOp, sgd>(),
     hloRow<MomentumUpdateOp, momentum>(),
-    hloRow<AdamUpdateOp, adam>(),
+    hloRow<AdamUpdateOp, adam<AdamUpdateOp>>(),
+    hloRow<AmsgradUpdateOp, adam<AmsgradUpdateOp>>(),
 };
 
 } // namespace

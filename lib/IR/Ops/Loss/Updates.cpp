@@ -1,5 +1,6 @@
 // Steps of PyTorch's optimizers, one parameter at a time.
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
 
 #include <cmath>
@@ -53,6 +54,31 @@ Evaluated evaluateUpdate(Operands tensors, bool hasMaster, double scale,
   return results;
 }
 
+/// Kingma and Ba 2015; decoupled: Loshchilov and Hutter 2019; by the greatest mean of squares: Reddi et al. 2018, with
+/// corrections behind it as PyTorch has them.
+template <typename Op>
+Evaluated evaluateAdam(Op op, Operands operands) {
+  auto numbers = readNumbers(operands, !isAbsent(op.getScale()));
+  if (!numbers)
+    return std::nullopt;
+  double decay = op.getWeightDecay().convertToDouble(), epsilon = op.getEpsilon().convertToDouble();
+  double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
+  double bias1 = 1 - std::pow(beta1, numbers->count), bias2 = 1 - std::pow(beta2, numbers->count);
+  return evaluateUpdate(operands.drop_back(3), !isAbsent(op.getMaster()), numbers->scale,
+                        [&](llvm::MutableArrayRef<double> point) {
+                          double gradient = point[1] + (op.getDecoupled() ? 0 : decay * point[0]);
+                          double &first = point[2], &second = point[3];
+                          if (op.getDecoupled())
+                            point[0] *= 1 - numbers->rate * decay;
+                          first = beta1 * first + (1 - beta1) * gradient;
+                          second = beta2 * second + (1 - beta2) * gradient * gradient;
+                          double squares = second;
+                          if constexpr (std::is_same_v<Op, AmsgradUpdateOp>)
+                            squares = point[4] = greatest(point[4], second);
+                          point[0] -= numbers->rate * (first / bias1) / (std::sqrt(squares / bias2) + epsilon);
+                        });
+}
+
 } // namespace
 
 mlir::LogicalResult inferUpdate(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -87,24 +113,7 @@ Evaluated MomentumUpdateOp::evaluate(Operands operands) {
                         });
 }
 
-// Kingma and Ba 2015; decoupled: Loshchilov and Hutter 2019.
-Evaluated AdamUpdateOp::evaluate(Operands operands) {
-  auto numbers = readNumbers(operands, !isAbsent(getScale()));
-  if (!numbers)
-    return std::nullopt;
-  double decay = getWeightDecay().convertToDouble(), epsilon = getEpsilon().convertToDouble();
-  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
-  double bias1 = 1 - std::pow(beta1, numbers->count), bias2 = 1 - std::pow(beta2, numbers->count);
-  return evaluateUpdate(operands.take_front(5), !isAbsent(getMaster()), numbers->scale,
-                        [&](llvm::MutableArrayRef<double> point) {
-                          double gradient = point[1] + (getDecoupled() ? 0 : decay * point[0]);
-                          double &first = point[2], &second = point[3];
-                          if (getDecoupled())
-                            point[0] *= 1 - numbers->rate * decay;
-                          first = beta1 * first + (1 - beta1) * gradient;
-                          second = beta2 * second + (1 - beta2) * gradient * gradient;
-                          point[0] -= numbers->rate * (first / bias1) / (std::sqrt(second / bias2) + epsilon);
-                        });
-}
+Evaluated AdamUpdateOp::evaluate(Operands operands) { return evaluateAdam(*this, operands); }
+Evaluated AmsgradUpdateOp::evaluate(Operands operands) { return evaluateAdam(*this, operands); }
 
 } // namespace apc

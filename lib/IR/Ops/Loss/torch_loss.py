@@ -104,6 +104,13 @@ def momentum_update(parameter, gradient, momentum, master, rate, step, scale, we
 
 def adam_update(parameter, gradient, first, second, master, rate, step, scale, weight_decay, beta1, beta2, epsilon,
                 decoupled):
+    amsgrad_update(parameter, gradient, first, second, None, master, rate, step, scale, weight_decay, beta1, beta2,
+                   epsilon, decoupled)
+
+
+def amsgrad_update(parameter, gradient, first, second, greatest, master, rate, step, scale, weight_decay, beta1, beta2,
+                   epsilon, decoupled):
+    """By the greatest mean of squares so far, or without `greatest` by the new one, which is Adam's step."""
     if scale is not None and scale == 0:
         return
     value = parameter if master is None else master
@@ -114,8 +121,9 @@ def adam_update(parameter, gradient, first, second, master, rate, step, scale, w
         gradient = gradient + weight_decay * value
     first.mul_(beta1).add_(gradient, alpha=1 - beta1)
     second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+    squares = second if greatest is None else greatest.copy_(torch.maximum(greatest, second))
     count = int(step)
-    deviation = (second / (1 - beta2 ** count)).sqrt() + epsilon
+    deviation = (squares / (1 - beta2 ** count)).sqrt() + epsilon
     assign(parameter, master, value - rate * (first / (1 - beta1 ** count)) / deviation)
 
 

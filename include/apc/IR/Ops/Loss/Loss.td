@@ -149,10 +149,17 @@ def Apc_MomentumUpdateOp : Apc_Update<"momentum_update", (ins Apc_Tensor:$moment
   let types = "T: float, G: float, S: float, S, float, i64, float";
   let flops = "7";
 }
-def Apc_AdamUpdateOp : Apc_Update<"adam_update", (ins Apc_Tensor:$first, Apc_Tensor:$second), "S: float, S, ",
-                                  (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, DefaultValuedAttr<I64Attr, "0">:$decoupled),
-                                  "..., ..., ", "2, 3, 4", (outs Apc_Tensor:$updated_first, Apc_Tensor:$updated_second)> {
+defvar adamSettings = (ins F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, DefaultValuedAttr<I64Attr, "0">:$decoupled);
+def Apc_AdamUpdateOp : Apc_Update<"adam_update", (ins Apc_Tensor:$first, Apc_Tensor:$second), "S: float, S, ", adamSettings, "..., ..., ", "2, 3, 4",
+                                  (outs Apc_Tensor:$updated_first, Apc_Tensor:$updated_second)> {
   let summary = "A step against the running mean of gradients over the root of that of their squares; `decoupled`: weights decay by themselves";
   let types = "T: float, G: float, S: float, S, S, float, i64, float";
   let flops = "16";
+}
+def Apc_AmsgradUpdateOp : Apc_Update<"amsgrad_update", (ins Apc_Tensor:$first, Apc_Tensor:$second, Apc_Tensor:$greatest), "S: float, S, S, ",
+                                     adamSettings, "..., ..., ..., ", "2, 3, 4, 5",
+                                     (outs Apc_Tensor:$updated_first, Apc_Tensor:$updated_second, Apc_Tensor:$updated_greatest)> {
+  let summary = "Adam's step, over the root of the greatest mean of squares so far";
+  let types = "T: float, G: float, S: float, S, S, S, float, i64, float";
+  let flops = "17";
 }

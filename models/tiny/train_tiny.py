@@ -30,8 +30,8 @@ RELATIVE, FLOOR = 1e-4, 1e-6  # the tolerance
 MOST_ROUNDING = 0.6  # of the tolerance
 STEPS = 3
 DEFAULTS = dict(loss="", optimizer="sgd", learning_rate=0.1, momentum=0.0, dampening=0.0, nesterov=False,
-                betas=[0.9, 0.999], eps=1e-8, weight_decay=0.0, clip_norm=None, steps=STEPS, micro_batches=1, freeze="",
-                tie=[])
+                betas=[0.9, 0.999], eps=1e-8, amsgrad=False, weight_decay=0.0, clip_norm=None, steps=STEPS,
+                micro_batches=1, freeze="", tie=[])
 
 
 class Training(NamedTuple):
@@ -64,7 +64,8 @@ CASES = {
         loss="cross-entropy:logits", optimizer="momentum", learning_rate=0.05, momentum=0.9, weight_decay=0.01,
         clip_norm=2.0), seed=24),
     "vit": Training(labels(11, 6), dict(
-        loss="cross-entropy:logits", optimizer="adam", learning_rate=2e-3, eps=1e-3, clip_norm=0.5)),
+        loss="cross-entropy:logits", optimizer="adam", learning_rate=2e-3, betas=[0.9, 0.5], eps=1e-3, amsgrad=True,
+        clip_norm=0.5)),
     "resnet": Training(labels(11, 6), dict(
         loss="cross-entropy:logits", optimizer="momentum", learning_rate=0.05, momentum=0.9, nesterov=True,
         weight_decay=0.01), seed=24),
@@ -149,7 +150,8 @@ def loss_of(network, stored, leaves, batch, output_names, settings):
 def optimizer_of(parameters, s):
     if s["optimizer"] in ("adam", "adamw"):
         kind = torch.optim.Adam if s["optimizer"] == "adam" else torch.optim.AdamW
-        return kind(parameters, lr=s["learning_rate"], betas=tuple(s["betas"]), eps=s["eps"], weight_decay=s["weight_decay"])
+        return kind(parameters, lr=s["learning_rate"], betas=tuple(s["betas"]), eps=s["eps"], amsgrad=s["amsgrad"],
+                    weight_decay=s["weight_decay"])
     return torch.optim.SGD(parameters, lr=s["learning_rate"], momentum=s["momentum"], dampening=s["dampening"],
                            nesterov=s["nesterov"], weight_decay=s["weight_decay"])
 

@@ -33,6 +33,7 @@ def training_flags(case):
     flags = ["--loss", case["loss"], "--optimizer", case["optimizer"], "--weight-decay", str(case["weight_decay"])]
     if case["optimizer"].startswith("adam"):
         flags += ["--beta1", str(case["betas"][0]), "--beta2", str(case["betas"][1]), "--epsilon", str(case["eps"])]
+        flags += ["--amsgrad"] if case["amsgrad"] else []
     if case["optimizer"] == "momentum":
         flags += ["--momentum", str(case["momentum"]), "--dampening", str(case["dampening"])]
         flags += ["--nesterov"] if case["nesterov"] else []

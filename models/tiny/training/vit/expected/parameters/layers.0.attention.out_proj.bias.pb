@@ -1,1 +1,2 @@
-B layers.0.attention.out_proj.biasJ`¹\t={œÌ=X¼>­=Ä*z½ùór=†€Š½“£1=Ô–<zÈ“=¿[Ç½>		>áh¹=U9=	'=¹ŸU½f%c<=K·½‹Öß<–=;Œx½Bt>½ªú†½‡÷€¼
+B layers.0.attention.out_proj.biasJ`³Ñt=ïˆÌ=ê"X¼ap¬=x½!´r=¦mŠ½ 2=ˆj˜<û˜”=÷IÇ½$
+	>ıË¸=&¡=×9=îYU½³Še<Ç†¶½[á<Äø•=ıy½¨+=½İ	‡½İW€¼

@@ -98,18 +98,15 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
     else
       llvm::consumeError(own.takeError());
   };
-  return planBesideLayouts(
-      request,
-      [&](const PlanRequest &own, const LayoutReferences &known) {
-        std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
-        return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
-      },
-      {figures, countStep,
-       [&](const PlanRequest &own, const ParallelDegrees &layout) {
-         return evaluateWith(steps, own, layout, quiet.withoutReasons());
-       },
-       [&](const PlanRequest &own, const ParallelDegrees &layout) { return evaluateWith(steps, own, layout, quiet); }},
-      control);
+  auto search = [&](const PlanRequest &own, const LayoutReferences &known) {
+    std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
+    return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
+  };
+  auto planOf = [&](const PlanningControl &how) {
+    return [&steps, how](const auto &own, const auto &layout) { return evaluateWith(steps, own, layout, how); };
+  };
+  auto plan = planOf(quiet.withoutReasons()), withReasons = planOf(quiet);
+  return planBesideLayouts(request, search, {figures, countStep, plan, withReasons}, control);
 }
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,

@@ -54,6 +54,47 @@ TEST_CASE("Layer normalisation reverses over its last dims") {
   checkGradients({"apc.simplified_layer_normalization", {"2x3x4xf64", "4xf64"}});
 }
 
+TEST_CASE("Normalisations of layers reverse through their statistics too, where those are results") {
+  std::string precise = "stash_type = 11 : i64, epsilon = 0.1 : f32";
+  for (unsigned numResults : {2, 3})
+    checkGradients({"apc.layer_normalization", {"2x3x4xf64", "4xf64", "4xf64"}, precise, numResults});
+  checkGradients({"apc.layer_normalization", {"2x3x4xf64", "3x4xf64", "none"}, precise + ", axis = 1 : i64", 3});
+  checkGradients({"apc.simplified_layer_normalization", {"2x3x4xf64", "4xf64"}, precise, 2});
+}
+
+// Statistics of sums are in f32, too coarse for differences.
+TEST_CASE("Statistics of sums reverse as those of a layer that normalises the sum") {
+  const std::string scale = "= [1.0, 3.0, 2.0] : 3xf64", skip = "= [[0.5, -1.0, 2.0]] : 1x3xf64";
+  const std::vector<std::vector<double>> statistics = {{}, {2}, {-3}};
+  const OpCase sum{"apc.layer_normalization",
+                   {"= [[1.5, 1.0, 6.0]] : 1x3xf64", scale, "none"},
+                   "stash_type = 11 : i64, epsilon = 0.1 : f32",
+                   3};
+  OpCase skipped{"apc.skip_layer_normalization",
+                 {"= [[1.0, 2.0, 4.0]] : 1x3xf64", skip, scale, "none", "none"},
+                 "epsilon = 0.1 : f32",
+                 3};
+  auto found = gradientsOf(skipped, statistics);
+  checkClose(found[0], gradientsOf(sum, statistics)[0], 1e-6);
+  CHECK(found[1] == found[0]);
+  OpCase square = sum;
+  square.op = "apc.simplified_layer_normalization";
+  square.operands.pop_back();
+  square.numResults = 2;
+  skipped.op = "apc.skip_simplified_layer_normalization";
+  skipped.operands.pop_back();
+  found = gradientsOf(skipped, statistics); // the mean is 0, whatever the sum
+  checkClose(found[0], gradientsOf(square, {{}, {-3}})[0], 1e-6);
+  CHECK(found[1] == found[0]);
+}
+
+TEST_CASE("Normalisations of layers reverse for scales of rows, too") {
+  for (const char *scale : {"3x4xf64", "2x1x4xf64", "2x3x1xf64", "2x3x4xf64"}) {
+    checkGradients({"apc.layer_normalization", {"2x3x4xf64", scale, "3x1xf64"}});
+    checkGradients({"apc.rms_normalization", {"2x3x4xf64", scale}, "epsilon = 0.1 : f32"});
+  }
+}
+
 TEST_CASE("Gradients of rows of a layer normalisation sum to zero") {
   auto gradients =
       gradientsOf({"apc.layer_normalization", {"2x3xf64", "= [1.0, 1.0, 1.0] : 3xf64", "none"}}, {{1, 2, 4, -3, 0, 7}});

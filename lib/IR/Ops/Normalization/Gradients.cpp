@@ -32,12 +32,71 @@ mlir::Value normalisedOf(GradientBuilder &g, const LayerNormalization &layer) {
   return sum;
 }
 
-/// True when the gradient of a result that is a statistic arrives.
-bool asksStatistics(GradientBuilder &g, const LayerNormalization &layer) {
-  for (unsigned index = 1; index < g.getForward()->getNumResults(); ++index)
-    if (g.incoming(index) && index != layer.sumResult)
-      return true;
-  return false;
+/// A layer normalisation going backward: `x`, which it normalises from the dim `axis` on.
+struct LayerBack {
+  GradientBuilder &g;
+  const LayerNormalization &layer;
+  int64_t axis;
+  mlir::Value x;
+
+  Attributes attributes() const { return layerAttributes(g, axis, layer.epsilon, layer.isCentred); }
+  mlir::Value ones() const {
+    Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(x)));
+    one.floats = {1};
+    return g.make<ConstantOp>({}, g.attribute("value", one.toAttribute()));
+  }
+  /// Neither scaled nor shifted.
+  mlir::Value normalised() const {
+    mlir::Value none = g.absent();
+    llvm::SmallVector<mlir::NamedAttribute, 2> own = {g.attribute("axis", axis),
+                                                      g.attribute("centred", static_cast<int64_t>(layer.isCentred))};
+    mlir::Value statistics = g.make<LayerStatisticsOp>({x, none, none}, own);
+    mlir::Operation *normal = g.create<LayerNormalizeOp>({x, statistics, ones(), none, none, none}, attributes());
+    normal->getResult(1).setType(mlir::NoneType::get(g.getContext()));
+    return normal->getResult(0);
+  }
+  /// Has the scale dims in front of those that are normalised?
+  bool scalesRows() const {
+    return static_cast<int64_t>(dimsOf(g.operand(layer.scale)).size() + axis) > static_cast<int64_t>(dimsOf(x).size());
+  }
+
+  mlir::Value ofScale(mlir::Value gradient) const;
+  mlir::Value ofNormalised(mlir::Value gradient) const;
+  mlir::Value ofStatistics() const;
+};
+
+mlir::Value LayerBack::ofScale(mlir::Value gradient) const {
+  mlir::Value scale = g.operand(layer.scale);
+  return g.sumTo(scalesRows() ? g.mul(gradient, normalised())
+                              : g.make<LayerNormalizationScaleGradOp>({gradient, x}, attributes()),
+                 scale);
+}
+
+/// Of x, by way of the result.
+mlir::Value LayerBack::ofNormalised(mlir::Value gradient) const {
+  mlir::Value scale = g.operand(layer.scale);
+  return scalesRows() ? g.make<LayerNormalizationGradOp>({g.mul(gradient, scale), x, ones()}, attributes())
+                      : g.make<LayerNormalizationGradOp>({gradient, x, scale}, attributes());
+}
+
+/// Of x, by way of statistics of n elements: 1 / n for the mean, and for r = 1 / deviation, with x normalised to xh,
+/// - r^2 xh / n. Null where none arrives.
+mlir::Value LayerBack::ofStatistics() const {
+  mlir::Value sum;
+  const double size = static_cast<double>(mergedSize(dimsOf(x).drop_front(axis)));
+  for (unsigned index = 1; index < g.getForward()->getNumResults(); ++index) {
+    const bool isMean = index == layer.meanResult;
+    if (!g.incoming(index) || index == layer.sumResult || (isMean && !layer.isCentred)) // means of zero
+      continue;
+    mlir::Value own = g.castTo(g.incoming(index), x);
+    if (!isMean) {
+      mlir::Value inverse = g.castTo(g.result(index), x);
+      own = g.neg(g.mul(g.mul(own, g.mul(inverse, inverse)), normalised()));
+    }
+    own = g.div(own, g.scalar(size, own));
+    sum = sum ? g.add(sum, own) : own;
+  }
+  return sum ? g.make<ExpandOp>({sum, g.integers(dimsOf(x))}) : sum;
 }
 
 } // namespace
@@ -61,32 +120,24 @@ void differentiateSoftmaxBy(GradientBuilder &g, bool isLog) {
   g.give(0, g.make<SoftmaxGradByOp>({g.incoming(), g.result(), sum->getResult(0)}, g.attribute("log", int64_t(isLog))));
 }
 
-bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
-  size_t numDims = dimsOf(g.operand(0)).size();
-  int64_t axis = layer.axis < 0 ? layer.axis + static_cast<int64_t>(numDims) : layer.axis;
-  mlir::Value scale = g.operand(layer.scale), gradient = g.incoming(0);
-  if (asksStatistics(g, layer))
-    return g.refuse("the loss depends on its statistics, and on its normalised result is accepted");
-  if (static_cast<int64_t>(dimsOf(scale).size()) > static_cast<int64_t>(numDims) - axis)
-    return g.refuse("its scale has " + llvm::Twine(dimsOf(scale).size()) + " dims, and at most the " +
-                    llvm::Twine(static_cast<int64_t>(numDims) - axis) + " that are normalised are accepted");
-  mlir::Value ofSum = layer.sumResult != 0 ? g.incoming(layer.sumResult) : mlir::Value();
-  if (gradient) {
-    Attributes attributes = layerAttributes(g, axis, layer.epsilon, layer.isCentred);
-    mlir::Value x = normalisedOf(g, layer);
+void differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
+  const auto numDims = static_cast<int64_t>(dimsOf(g.operand(0)).size());
+  const LayerBack back{g, layer, layer.axis < 0 ? layer.axis + numDims : layer.axis, normalisedOf(g, layer)};
+  mlir::Value sum = layer.sumResult != 0 ? g.incoming(layer.sumResult) : mlir::Value();
+  auto add = [&](mlir::Value gradient) { sum = sum && gradient ? g.add(sum, gradient) : gradient ? gradient : sum; };
+  if (mlir::Value gradient = g.incoming(0)) {
     if (g.wants(layer.scale))
-      g.give(layer.scale, g.sumTo(g.make<LayerNormalizationScaleGradOp>({gradient, x}, attributes), scale));
+      g.give(layer.scale, back.ofScale(gradient));
     if (layer.bias && g.wants(*layer.bias))
       g.give(*layer.bias, g.sumTo(gradient, g.operand(*layer.bias)));
-    mlir::Value ofData = g.make<LayerNormalizationGradOp>({gradient, x, scale}, attributes);
-    ofSum = ofSum ? g.add(ofSum, ofData) : ofData;
+    add(back.ofNormalised(gradient));
   }
+  add(back.ofStatistics());
   llvm::SmallVector<unsigned, 3> summands = {0};
   summands.append(layer.addends);
   for (unsigned summand : summands)
-    if (g.wants(summand))
-      g.give(summand, g.sumTo(ofSum, g.operand(summand)));
-  return true;
+    if (sum && g.wants(summand))
+      g.give(summand, g.sumTo(sum, g.operand(summand)));
 }
 
 bool differentiateFrozenBatch(GradientBuilder &g, const llvm::APFloat &epsilon) {

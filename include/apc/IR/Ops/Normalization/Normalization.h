@@ -89,8 +89,8 @@ void localizeBatchGradient(LocalOp &local);
 void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind);
 /// The same for the softmax by way of its logarithmic sum.
 void differentiateSoftmaxBy(GradientBuilder &g, bool isLog);
-/// Gradients of layers; false where those of statistics arrive, or the scale has more dims than are normalised.
-bool differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
+/// Gradients of layers, also by way of their statistics, where those are results.
+void differentiateLayer(GradientBuilder &g, const LayerNormalization &layer);
 /// Of a layer in parts.
 void differentiateLayerApart(GradientBuilder &g);
 /// Normalised within each group of channels (none: each channel).

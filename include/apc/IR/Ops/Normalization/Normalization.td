@@ -82,7 +82,7 @@ def Apc_LayerNormalizationOp : Apc_Op<"layer_normalization", ["LayerNormalizatio
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType()), "
                 "::apc::elementType(op->getContext(), getStashType())}";
   let flops = "8";
-  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2});";
+  let gradient = "::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .bias = 2})";
 }
 def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
@@ -93,7 +93,7 @@ def Apc_RMSNormalizationOp : Apc_Op<"rms_normalization", ["RMSNormalization"]> {
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/0)";
   let element = "::apc::operandElement(op, 1)";
   let flops = "5";
-  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false});";
+  let gradient = "::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false})";
 }
 def Apc_SimplifiedLayerNormalizationOp
@@ -105,7 +105,7 @@ def Apc_SimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::layerRule(op, getAxis(), /*numStatistics=*/1)";
   let element = "{::apc::operandElement(op, 1), ::apc::elementType(op->getContext(), getStashType())}";
   let flops = "5";
-  let gradient = "return ::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false});";
+  let gradient = "::apc::differentiateLayer(g, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false, .meanResult = 0});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.axis = static_cast<int64_t>(getAxis()), .epsilon = getEpsilon().convertToDouble(), .isCentred = false, .meanResult = 0})";
 }
 def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.microsoft.SkipLayerNormalization"]> {
@@ -117,7 +117,7 @@ def Apc_SkipLayerNormalizationOp : Apc_Op<"skip_layer_normalization", ["com.micr
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "10";
-  let gradient = "return ::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3});";
+  let gradient = "::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .scale = 2, .bias = 3, .addends = {1, 4}, .sumResult = 3})";
 }
 def Apc_SkipSimplifiedLayerNormalizationOp
@@ -130,7 +130,7 @@ def Apc_SkipSimplifiedLayerNormalizationOp
   let ruleExpression = "::apc::skipLayerRule(op)";
   let element = "::apc::skipLayerElements(op)";
   let flops = "7";
-  let gradient = "return ::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3});";
+  let gradient = "::apc::differentiateLayer(g, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3});";
   let evaluation = "::apc::evaluateLayerNormalization(op, operands, {.epsilon = getEpsilon().convertToDouble(), .isCentred = false, .scale = 2, .addends = {1, 3}, .sumResult = 3})";
 }
 

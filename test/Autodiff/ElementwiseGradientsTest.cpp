@@ -194,8 +194,9 @@ TEST_CASE("Dropout reverses by its mask, scaled") {
   checkGradients({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1", "none"}});
   checkGradients({"apc.dropout", {"3x4xf64", "[0.25] : 1xf32", "[true] : 1xi1", "none"}, "seed = 7 : i64", 2});
   checkGradients({"apc.dropout", {"3x4xf64", "[1.0] : 1xf32", "[true] : 1xi1", "none"}});
-  CHECK(refusalOf({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "1xi1 below 2", "none"}, "", 2}) ==
-        "operands 'ratio' and 'training_mode' are made as the model runs, and constants are accepted");
+  for (const char *mode : {"= [true] : 1xi1", "= [false] : 1xi1", "[true] : 1xi1"})
+    for (const char *ratio : {"cut 1xf64 in 0.2 0.8", "= [1.0] : 1xf32", "[0.5] : 1xf32"})
+      checkGradients({"apc.dropout", {"3x4xf64", ratio, mode, "none"}, "seed = 7 : i64", 2});
   CHECK_FALSE(isRefused({"apc.dropout", {"3x4xf64", "[0.5] : 1xf32", "[true] : 1xi1", "none"}, "", 2}));
 }
 

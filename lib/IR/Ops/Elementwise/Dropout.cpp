@@ -28,6 +28,14 @@ std::optional<double> knownScale(DropoutOp op) {
   return scaleOf(getElement(Tensor::read(ratio), 0).asReal());
 }
 
+/// The scale of elements that are kept, while ratio and mode are made as the program runs.
+mlir::Value runningScale(GradientBuilder &g, DropoutOp op) {
+  mlir::Value like = g.incoming(), one = g.scalar(1, like);
+  mlir::Value ratio = isAbsent(op.getRatio()) ? g.scalar(defaultRatio, like) : g.castTo(op.getRatio(), like);
+  mlir::Value scale = g.div(one, g.sub(one, ratio)); // where the ratio is 1, of nothing
+  return constantOf(op.getTrainingMode()) ? scale : g.make<WhereOp>({op.getTrainingMode(), scale, one});
+}
+
 mlir::Type elementOfMask(DropoutOp op) {
   // Before opset 10 the mask has the elements of the data.
   return op.getOpsetVersion() < 10 ? operandElement(op, 0) : boolElement(op);
@@ -111,15 +119,15 @@ bool DropoutOp::differentiate(GradientBuilder &g) {
     g.give(0, g.incoming());
     return true;
   }
-  // A mode that is known only when the program runs does not tell the scale.
-  std::optional<double> scale = knownScale(*this);
-  bool isKnown = getOpsetVersion() < 7 || constantOf(getTrainingMode());
-  if (!scale || !isKnown)
-    return g.refuse("operands 'ratio' and 'training_mode' are made as the model runs, and constants are accepted");
   if (isAbsent(getMask()))
     getMask().setType(mlir::RankedTensorType::get(dimsOf(getData()), elementOfMask(*this)));
-  mlir::Value kept = g.mul(g.incoming(), g.castTo(getMask(), g.incoming()));
-  g.give(0, g.mul(kept, g.scalar(*scale, kept)));
+  const std::optional<double> scale = knownScale(*this);
+  if (scale && (getOpsetVersion() < 7 || constantOf(getTrainingMode()))) {
+    mlir::Value kept = g.mul(g.incoming(), g.castTo(getMask(), g.incoming()));
+    g.give(0, g.mul(kept, g.scalar(*scale, kept)));
+  } else {
+    g.give(0, g.sumTo(g.where(getMask(), g.mul(g.incoming(), runningScale(g, *this))), g.operand(0)));
+  }
   return true;
 }
 

@@ -94,23 +94,18 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     return own;
   };
   auto countStep = [](const PlanRequest &, const ParallelDegrees &, WorkClock &) {};
-  auto planOf = [&](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
-    plan = {control.clock->seconds(), asked.timeLimitSeconds};
-    Plan own;
-    own.request = asked;
-    own.stepSeconds = 1;
-    own.memoryLimitBytes = 100;
-    return own;
+  auto planBy = [&](std::optional<Asked> &asking, std::string how) {
+    return [&asking, how, &control](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
+      asking = {control.clock->seconds(), asked.timeLimitSeconds};
+      Plan own;
+      own.request = asked;
+      own.stepSeconds = 1;
+      own.memoryLimitBytes = 100;
+      own.search = how;
+      return own;
+    };
   };
-  auto explained = [&](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
-    reasons = {control.clock->seconds(), asked.timeLimitSeconds};
-    Plan own;
-    own.request = asked;
-    own.stepSeconds = 1;
-    own.memoryLimitBytes = 100;
-    own.search = "with reasons";
-    return own;
-  };
+  auto planOf = planBy(plan, "without reasons"), explained = planBy(reasons, "with reasons");
   auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
     hasSearched = true;
     stop = isStopped;

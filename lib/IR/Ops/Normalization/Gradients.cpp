@@ -40,20 +40,12 @@ struct LayerBack {
   mlir::Value x;
 
   Attributes attributes() const { return layerAttributes(g, axis, layer.epsilon, layer.isCentred); }
-  mlir::Value ones() const {
-    Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(x)));
-    one.floats = {1};
-    return g.make<ConstantOp>({}, g.attribute("value", one.toAttribute()));
-  }
   /// Neither scaled nor shifted.
-  mlir::Value normalised() const {
+  mlir::Value normalisedAs(mlir::Value like) const {
     mlir::Value none = g.absent();
     llvm::SmallVector<mlir::NamedAttribute, 2> own = {g.attribute("axis", axis),
                                                       g.attribute("centred", static_cast<int64_t>(layer.isCentred))};
-    mlir::Value statistics = g.make<LayerStatisticsOp>({x, none, none}, own);
-    mlir::Operation *normal = g.create<LayerNormalizeOp>({x, statistics, ones(), none, none, none}, attributes());
-    normal->getResult(1).setType(mlir::NoneType::get(g.getContext()));
-    return normal->getResult(0);
+    return normalisedBy(g, x, g.make<LayerStatisticsOp>({x, none, none}, own), like, attributes());
   }
   /// Has the scale dims in front of those that are normalised?
   bool scalesRows() const {
@@ -67,7 +59,7 @@ struct LayerBack {
 
 mlir::Value LayerBack::ofScale(mlir::Value gradient) const {
   mlir::Value scale = g.operand(layer.scale);
-  return g.sumTo(scalesRows() ? g.mul(gradient, normalised())
+  return g.sumTo(scalesRows() ? g.mul(gradient, normalisedAs(gradient))
                               : g.make<LayerNormalizationScaleGradOp>({gradient, x}, attributes()),
                  scale);
 }
@@ -75,8 +67,9 @@ mlir::Value LayerBack::ofScale(mlir::Value gradient) const {
 /// Of x, by way of the result.
 mlir::Value LayerBack::ofNormalised(mlir::Value gradient) const {
   mlir::Value scale = g.operand(layer.scale);
-  return scalesRows() ? g.make<LayerNormalizationGradOp>({g.mul(gradient, scale), x, ones()}, attributes())
-                      : g.make<LayerNormalizationGradOp>({gradient, x, scale}, attributes());
+  if (scalesRows())
+    return g.make<LayerNormalizationGradOp>({g.mul(gradient, scale), x, oneAs(g, gradient)}, attributes());
+  return g.make<LayerNormalizationGradOp>({gradient, x, scale}, attributes());
 }
 
 /// Of x, by way of statistics of n elements: 1 / n for the mean, and for r = 1 / deviation, with x normalised to xh,
@@ -91,7 +84,7 @@ mlir::Value LayerBack::ofStatistics() const {
     mlir::Value own = g.castTo(g.incoming(index), x);
     if (!isMean) {
       mlir::Value inverse = g.castTo(g.result(index), x);
-      own = g.neg(g.mul(g.mul(own, g.mul(inverse, inverse)), normalised()));
+      own = g.neg(g.mul(g.mul(own, g.mul(inverse, inverse)), normalisedAs(x)));
     }
     own = g.div(own, g.scalar(size, own));
     sum = sum ? g.add(sum, own) : own;
@@ -100,6 +93,20 @@ mlir::Value LayerBack::ofStatistics() const {
 }
 
 } // namespace
+
+mlir::Value oneAs(GradientBuilder &g, mlir::Value like) {
+  Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(like)));
+  one.floats = {1};
+  return g.make<ConstantOp>({}, g.attribute("value", one.toAttribute()));
+}
+
+mlir::Value normalisedBy(GradientBuilder &g, mlir::Value x, mlir::Value statistics, mlir::Value like,
+                         llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  mlir::Value none = g.absent();
+  mlir::Operation *normal = g.create<LayerNormalizeOp>({x, statistics, oneAs(g, like), none, none, none}, attributes);
+  normal->getResult(1).setType(mlir::NoneType::get(g.getContext()));
+  return normal->getResult(0);
+}
 
 void differentiateSoftmax(GradientBuilder &g, SoftmaxKind kind) {
   auto attributes = forwardAttributes(g, {"axis", "opset_version"});

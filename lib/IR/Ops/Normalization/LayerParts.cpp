@@ -1,5 +1,6 @@
 // Normalisations of layers in parts: statistics that devices add up, and what each does with its piece of the rows.
 #include "../Attributes.h"
+#include "GradientParts.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/RuleBuilder.h"
@@ -126,12 +127,7 @@ static mlir::Value scaleGradient(GradientBuilder &g, mlir::Value gradient, mlir:
   auto axis = static_cast<int64_t>(llvm::cast<LayerNormalizeOp>(g.getForward()).getAxis());
   if (static_cast<int64_t>(dimsOf(scale).size()) <= (axis < 0 ? -axis : numDims - axis))
     return g.sumTo(g.make<LayerNormalizeScaleGradOp>({gradient, x, statistics}, attributes), scale);
-  Tensor one = zeros(mlir::RankedTensorType::get({1}, mlir::getElementTypeOrSelf(gradient)));
-  one.floats = {1};
-  mlir::Value ones = g.make<ConstantOp>({}, g.attribute("value", one.toAttribute())), none = g.absent();
-  mlir::Operation *normal = g.create<LayerNormalizeOp>({x, statistics, ones, none, none, none}, attributes);
-  normal->getResult(1).setType(mlir::NoneType::get(g.getContext()));
-  return g.sumTo(g.mul(gradient, normal->getResult(0)), scale);
+  return g.sumTo(g.mul(gradient, normalisedBy(g, x, statistics, gradient, attributes)), scale);
 }
 
 // The statistics are those of X itself, so gradients go through them, too, all at once.

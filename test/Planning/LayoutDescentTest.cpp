@@ -171,6 +171,23 @@ TEST_CASE("Layouts beside another one keep the micro-batch that is asked for, wh
   CHECK_FALSE(asAsked(start(), step));
 }
 
+TEST_CASE("A layout in the copies that are asked for has samples for each of them") {
+  StepSizes step{1536};
+  step.asked.copies = 2;
+  CHECK(asAsked(start(), step)->str() == "dp=64,tp=8,pp=2,zero=1,mb=2,copies=2");
+  for (const ParallelDegrees &own : allNeighboursOf(start(), step)) {
+    CHECK(own.copies == 2);
+    CHECK(*own.microBatch % 2 == 0);
+  }
+  step.asked.microBatch = 128;
+  CHECK(asAsked(start(), step)->microBatch == 2);
+  step.asked.microBatch = 64;
+  CHECK_FALSE(asAsked(start(), step));
+  step.asked.microBatch.reset();
+  step.batch = 64; // a sample on each rank
+  CHECK_FALSE(asAsked(start(), step));
+}
+
 TEST_CASE("A layout under the schedule that is asked for has chunks that it takes") {
   StepSizes step{1536};
   auto asked = [&](const char *schedule) {

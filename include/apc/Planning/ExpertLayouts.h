@@ -25,6 +25,7 @@ struct AskedOfLayouts {
   std::optional<RecomputeSetting> recompute = {}; ///< of all layers
   std::optional<int> zero = {};                   ///< the most
   std::string schedule = {};                      ///< of a pipeline; "": any
+  std::optional<int64_t> copies = {};             ///< of a micro-batch
 };
 
 /// A training step, as far as layouts of experts depend on it.

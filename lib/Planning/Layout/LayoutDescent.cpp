@@ -239,6 +239,12 @@ std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &
     return std::nullopt;
   if (asked.microBatch)
     layout.microBatch = *asked.microBatch / layout.data;
+  layout.copies = asked.copies.value_or(layout.copies);
+  if (const int64_t own = layout.microBatch.value_or(1); own % layout.copies != 0) {
+    if (asked.microBatch)
+      return std::nullopt;
+    layout.microBatch = std::lcm(own, layout.copies); // each copy has samples
+  }
   if (step.batch % (layout.data * layout.microBatch.value_or(1)) != 0)
     return std::nullopt;
   if (asked.recompute)

@@ -32,11 +32,14 @@ AskedOfLayouts askedBy(const PlanRequest &request) {
     asked.zero = static_cast<int>(*zero);
   if (request.schedule != PlanRequest().schedule)
     asked.schedule = request.schedule;
+  if (copiesOf(request) > 1)
+    asked.copies = request.copies.count;
   return asked;
 }
 
 bool fixesMoreThanWorkers(const AskedOfLayouts &asked) {
-  return asked.chunks || asked.microBatch || asked.recompute || asked.zero == 0 || !asked.schedule.empty();
+  return asked.chunks || asked.microBatch || asked.recompute || asked.zero == 0 || !asked.schedule.empty() ||
+         asked.copies;
 }
 
 std::string refusalOfAll(const PlanRequest &request, bool hasPins) {

@@ -179,7 +179,7 @@ llvm::Expected<Decision> takeDataParallel(const PlanningTask &task, std::vector<
 
 /// The problem that reasons are read from; none where they are not wanted, or once it is too late for them.
 std::optional<PlanningProblem> problemForReasons(const PlanningTask &task, const Mesh &mesh) {
-  auto isLate = [&] { return task.isOutOfTime(PlanningTask::Part::Reasons); };
+  auto isLate = [&] { return task.isStopped() || task.isOutOfTime(PlanningTask::Part::Reasons); };
   return task.control.findsReasons ? problemUntil(isLate, task, mesh) : std::nullopt;
 }
 

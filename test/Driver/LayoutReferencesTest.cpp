@@ -267,7 +267,7 @@ TEST_CASE("A layout in place of a slower plan is one more point that was tried, 
 TEST_CASE("Reasons are looked for where a layout is the plan, in the time that is left") {
   PlanRequest request = tinyTraining("cross-entropy:logits");
   request.timeLimitSeconds = 60;
-  CostedTrial slower, faster, late;
+  CostedTrial slower, faster, late, stopped;
   for (CostedTrial *trial : {&slower, &faster})
     trial->searched.emplace().memoryLimitBytes = 100;
   slower.searched->stepSeconds = 10;
@@ -281,4 +281,6 @@ TEST_CASE("Reasons are looked for where a layout is the plan, in the time that i
   CHECK(valueOf(late.run(request)).search != "with reasons");
   CHECK(!faster.reasons);
   CHECK(!late.reasons);
+  stopped.isStopped = true;
+  CHECK(valueOf(stopped.run(request)).search == "without reasons");
 }

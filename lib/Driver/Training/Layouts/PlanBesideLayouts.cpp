@@ -35,7 +35,7 @@ static void addReasons(LayoutReferences &layouts, EvaluateRequested evaluate, do
   if (plan)
     layouts.best = std::move(*plan);
   else
-    llvm::consumeError(plan.takeError()); // the user stops
+    llvm::consumeError(plan.takeError()); // the user stops, or time is over
 }
 
 static llvm::Expected<Plan> withLayouts(llvm::Expected<Plan> plan, LayoutReferences layouts, const PlanRequest &request,
@@ -81,7 +81,8 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
     layouts = costLayouts(request, ExpertNumbers::Any, evaluate, control, begun);
   if (!layouts)
     return llvm::consumeError(found.takeError()), layouts.takeError();
-  if (isBestBy(*layouts, found, request))
+  const bool isStopped = control.stop && control.stop->load();
+  if (!isStopped && isBestBy(*layouts, found, request))
     addReasons(*layouts, evaluate, secondsLeft(request, begun, /*least=*/0));
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request, end);
   if (plan)

@@ -128,18 +128,21 @@ void differentiateSoftmaxBy(GradientBuilder &g, bool isLog) {
 }
 
 void differentiateLayer(GradientBuilder &g, const LayerNormalization &layer) {
-  const auto numDims = static_cast<int64_t>(dimsOf(g.operand(0)).size());
-  const LayerBack back{g, layer, layer.axis < 0 ? layer.axis + numDims : layer.axis, normalisedOf(g, layer)};
   mlir::Value sum = layer.sumResult != 0 ? g.incoming(layer.sumResult) : mlir::Value();
   auto add = [&](mlir::Value gradient) { sum = sum && gradient ? g.add(sum, gradient) : gradient ? gradient : sum; };
-  if (mlir::Value gradient = g.incoming(0)) {
-    if (g.wants(layer.scale))
-      g.give(layer.scale, back.ofScale(gradient));
-    if (layer.bias && g.wants(*layer.bias))
-      g.give(*layer.bias, g.sumTo(gradient, g.operand(*layer.bias)));
-    add(back.ofNormalised(gradient));
+  auto isOfRows = [&](unsigned index) { return g.incoming(index) && (index == 0 || index != layer.sumResult); };
+  if (llvm::any_of(llvm::seq(g.getForward()->getNumResults()), isOfRows)) {
+    const auto numDims = static_cast<int64_t>(dimsOf(g.operand(0)).size());
+    const LayerBack back{g, layer, layer.axis < 0 ? layer.axis + numDims : layer.axis, normalisedOf(g, layer)};
+    if (mlir::Value gradient = g.incoming(0)) {
+      if (g.wants(layer.scale))
+        g.give(layer.scale, back.ofScale(gradient));
+      if (layer.bias && g.wants(*layer.bias))
+        g.give(*layer.bias, g.sumTo(gradient, g.operand(*layer.bias)));
+      add(back.ofNormalised(gradient));
+    }
+    add(back.ofStatistics());
   }
-  add(back.ofStatistics());
   llvm::SmallVector<unsigned, 3> summands = {0};
   summands.append(layer.addends);
   for (unsigned summand : summands)

@@ -56,6 +56,8 @@ struct Trial {
 /// Plans beside layouts all of which can be.
 struct CostedTrial {
   bool fits = true;
+  bool fitsWhole = true;                           ///< does a layout without a pipeline that recomputes nothing?
+  double pipelineSeconds = 1;                      ///< of a step with a pipeline; others take 1 s
   double secondsOfLayout = 0, secondsOfSearch = 0; ///< of work
   std::optional<Plan> searched;                    ///< what the search finds
   std::vector<TriedPoint> tried;                   ///< by a search that finds nothing
@@ -78,7 +80,8 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
   PlanningControl control = PlanningControl().within(request.timeLimitSeconds);
   std::atomic<bool> stop = false;
   control.stop = &stop;
-  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &, std::optional<double>,
+  auto secondsOf = [&](const ParallelDegrees &layout) { return layout.pipeline > 1 ? pipelineSeconds : 1; };
+  auto figures = [&](const PlanRequest &asked, const ParallelDegrees &layout, std::optional<double>,
                      const std::shared_ptr<WorkClock> &clock) -> llvm::Expected<LayoutFigures> {
     if (clock == control.clock) { // others are counted beside it
       named.push_back({clock->seconds(), asked.timeLimitSeconds});
@@ -88,18 +91,19 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     }
     clock->spend(1e9 * secondsOfLayout);
     LayoutFigures own;
-    own.stepSeconds = 1;
-    own.memory[MemoryCategory::Activations] = fits ? 50 : 200;
+    own.stepSeconds = secondsOf(layout);
+    const bool keepsAll = layout.pipeline == 1 && layout.recompute == RecomputeSetting(RecomputeChoice::None);
+    own.memory[MemoryCategory::Activations] = fits && (fitsWhole || !keepsAll) ? 50 : 200;
     own.memoryLimitBytes = 100;
     return own;
   };
   auto countStep = [](const PlanRequest &, const ParallelDegrees &, WorkClock &) {};
   auto planBy = [&](std::optional<Asked> &asking, std::string how) {
-    return [&asking, how, &control](const PlanRequest &asked, const ParallelDegrees &) -> llvm::Expected<Plan> {
+    return [&, how](const PlanRequest &asked, const ParallelDegrees &layout) -> llvm::Expected<Plan> {
       asking = {control.clock->seconds(), asked.timeLimitSeconds};
       Plan own;
       own.request = asked;
-      own.stepSeconds = 1;
+      own.stepSeconds = secondsOf(layout);
       own.memoryLimitBytes = 100;
       own.search = how;
       return own;
@@ -283,4 +287,25 @@ TEST_CASE("Reasons are looked for where a layout is the plan, in the time that i
   CHECK(!late.reasons);
   stopped.isStopped = true;
   CHECK(valueOf(stopped.run(request)).search == "without reasons");
+}
+
+TEST_CASE("A plan that recomputes on several nodes names a pipeline that is faster") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  request.devices = 16; // two nodes
+  request.pipeline.count = 1;
+  auto hasNote = [&](const PlanRequest &own, bool fitsWhole, double pipelineSeconds) {
+    CostedTrial trial;
+    trial.fitsWhole = fitsWhole;
+    trial.pipelineSeconds = pipelineSeconds;
+    return llvm::any_of(valueOf(trial.run(own)).notes,
+                        [](llvm::StringRef note) { return note.starts_with("a pipeline is faster: layout dp="); });
+  };
+  CHECK(hasNote(request, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
+  CHECK_FALSE(hasNote(request, /*fitsWhole=*/false, /*pipelineSeconds=*/1));
+  CHECK_FALSE(hasNote(request, /*fitsWhole=*/true, /*pipelineSeconds=*/0.5));
+  PlanRequest onOneNode = request, asked = request;
+  onOneNode.devices = 8;
+  CHECK_FALSE(hasNote(onOneNode, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
+  asked.pipeline.count = 2;
+  CHECK_FALSE(hasNote(asked, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
 }

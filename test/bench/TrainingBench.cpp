@@ -1,7 +1,7 @@
 // Training steps: seconds of each part on the way from a model to its plan, by layers and devices; and of the whole
 // command. Each row runs in a process of its own, so that its peak memory is its own.
 //
-//   bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N] [--micro-batch N]
+//   bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N --micro-batch N] [--pipeline N]
 #include "OwnProcess.h"
 
 #include "apc/Driver/ImportStep.h"
@@ -119,12 +119,14 @@ int main(int argc, char **argv) {
       request.globalBatch = number;
     else if (flag == "--micro-batch" && isNumber)
       request.microBatch = number;
+    else if (flag == "--pipeline" && isNumber)
+      request.pipeline = {number};
     else
       request.modelPath.clear();
   }
   if (request.modelPath.empty()) {
-    llvm::errs()
-        << "bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N --micro-batch N]\n";
+    llvm::errs() << "bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N --micro-batch N] "
+                    "[--pipeline N]\n";
     return 2;
   }
   TextTable table;

@@ -18,10 +18,16 @@ double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double le
   return std::max(leastShare * request.timeLimitSeconds, request.timeLimitSeconds - begun.seconds());
 }
 
+constexpr double leastOfSearch = 0.5; // of the time limit
+
 double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
-  constexpr double least = 0.5, digits = 10;
-  double left = secondsLeft(request, begun, least);
+  constexpr double digits = 10;
+  double left = secondsLeft(request, begun, leastOfSearch);
   return left > 1 ? std::floor(left * digits) / digits : left;
+}
+
+double secondsBeforeSearch(const PlanRequest &request, const Stopwatch &begun) {
+  return secondsLeft(request, begun, leastOfSearch) - leastOfSearch * request.timeLimitSeconds;
 }
 
 AskedOfLayouts askedBy(const PlanRequest &request) {

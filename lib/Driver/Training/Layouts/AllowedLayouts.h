@@ -16,6 +16,8 @@ double shareOfLayouts(const PlanRequest &request, bool fitsWhole);
 double secondsLeft(const PlanRequest &request, const Stopwatch &begun, double leastShare);
 /// Those of the search beside layouts: at least half of the limit, in tenths of a second as notes print it.
 double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun);
+/// Those until the search has no more than its half.
+double secondsBeforeSearch(const PlanRequest &request, const Stopwatch &begun);
 
 /// The numbers of layouts that a request fixes.
 AskedOfLayouts askedBy(const PlanRequest &request);

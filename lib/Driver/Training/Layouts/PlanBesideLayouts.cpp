@@ -2,6 +2,7 @@
 #include "../TimeShare.h"
 #include "AllowedLayouts.h"
 #include "LayoutInPlace.h"
+#include "PipelinesBeside.h"
 
 #include "apc/Support/Error.h"
 
@@ -68,6 +69,9 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   llvm::Expected<LayoutReferences> layouts = costLayouts(request, ExpertNumbers::Asked, evaluate, control, begun);
   if (!layouts)
     return layouts.takeError();
+  auto pipeline = pipelineBeside(request, *layouts, evaluate, control, secondsBeforeSearch(request, begun));
+  if (!pipeline)
+    return pipeline.takeError();
   PlanRequest own = request;
   llvm::erase_if(own.layouts, needsOwnGraph);
   own.timeLimitSeconds = secondsOfSearch(request, begun);
@@ -85,9 +89,10 @@ llvm::Expected<Plan> planBesideLayouts(const PlanRequest &request, SearchBeside 
   if (!isStopped && isBestBy(*layouts, found, request))
     addReasons(*layouts, evaluate, secondsLeft(request, begun, /*least=*/0));
   llvm::Expected<Plan> plan = withLayouts(std::move(found), std::move(*layouts), request, end);
-  if (plan)
-    plan->timing.totalSeconds = wall.seconds();
-  return plan;
+  if (!plan)
+    return plan;
+  plan->timing.totalSeconds = wall.seconds();
+  return withNoteOn(*pipeline, std::move(*plan));
 }
 
 } // namespace apc

@@ -1,7 +1,8 @@
 // Training steps: seconds of each part on the way from a model to its plan, by layers and devices; and of the whole
 // command. Each row runs in a process of its own, so that its peak memory is its own.
 //
-//   bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N --micro-batch N] [--pipeline N]
+//   bench-TrainingBench MODEL.onnx [--cluster NAME] [--devices N] [--loss NAME] [--global-batch N --micro-batch N]
+//                       [--pipeline N]
 #include "OwnProcess.h"
 
 #include "apc/Driver/ImportStep.h"
@@ -80,11 +81,11 @@ std::vector<std::string> commandOf(PlanRequest request, int64_t devices) {
 }
 
 /// A table of rows that run in processes of their own, for each number of devices.
-void printCommands(const PlanRequest &request) {
+void printCommands(const PlanRequest &request, llvm::ArrayRef<int64_t> sizes) {
   TextTable table;
   for (const char *title : {"devices", "apc plan", "step", "gap", "peak memory"})
     table.addColumn(title, TextTable::Align::Right);
-  for (int64_t devices : {64, 1024}) {
+  for (int64_t devices : sizes) {
     std::vector<std::string> row = {std::to_string(devices)};
     llvm::append_range(row, inOwnProcess([&] { return commandOf(request, devices); }));
     table.addRow(std::move(row));
@@ -102,6 +103,7 @@ std::vector<std::string> rowOf(const PlanRequest &request, int64_t layers, int64
 
 int main(int argc, char **argv) {
   PlanRequest request;
+  std::vector<int64_t> sizes = {64, 1024}; // devices
   for (int index = 1; index < argc; ++index) {
     llvm::StringRef flag = argv[index], value = index + 1 < argc ? argv[index + 1] : "";
     int64_t number = 0;
@@ -115,6 +117,8 @@ int main(int argc, char **argv) {
       request.cluster = value.str();
     else if (flag == "--loss")
       request.loss = value.str();
+    else if (flag == "--devices" && isNumber)
+      sizes = {number};
     else if (flag == "--global-batch" && isNumber)
       request.globalBatch = number;
     else if (flag == "--micro-batch" && isNumber)
@@ -125,8 +129,8 @@ int main(int argc, char **argv) {
       request.modelPath.clear();
   }
   if (request.modelPath.empty()) {
-    llvm::errs() << "bench-TrainingBench MODEL.onnx [--cluster NAME] [--loss NAME] [--global-batch N --micro-batch N] "
-                    "[--pipeline N]\n";
+    llvm::errs() << "bench-TrainingBench MODEL.onnx [--cluster NAME] [--devices N] [--loss NAME] [--global-batch N "
+                    "--micro-batch N] [--pipeline N]\n";
     return 2;
   }
   TextTable table;
@@ -134,12 +138,12 @@ int main(int argc, char **argv) {
                             "gap", "peak memory"})
     table.addColumn(title, TextTable::Align::Right);
   for (int64_t layers : {12, 24, 48, 96})
-    for (int64_t devices : {64, 1024}) {
+    for (int64_t devices : sizes) {
       std::vector<std::string> row = {std::to_string(layers), std::to_string(devices)};
       llvm::append_range(row, inOwnProcess([&] { return rowOf(request, layers, devices); }));
       table.addRow(std::move(row));
     }
   table.print(llvm::outs());
-  printCommands(request);
+  printCommands(request, sizes);
   return 0;
 }

@@ -100,7 +100,9 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
   };
   auto search = [&](const PlanRequest &own, const LayoutReferences &known) {
     std::optional<double> seconds = known.best ? std::optional(known.best->stepSeconds) : std::nullopt;
-    return searchWith(steps, own, control.beginningWith(known.layoutOfBest, seconds));
+    PlanningControl from = control.beginningWith(known.layoutOfBest, seconds);
+    from.knownAlone = known.alone;
+    return searchWith(steps, own, from);
   };
   auto planOf = [&](const PlanningControl &how) {
     return [&steps, how](const auto &own, const auto &layout) { return evaluateWith(steps, own, layout, how); };

@@ -74,6 +74,7 @@ struct CostedTrial {
   std::vector<Asked> named;           ///< layouts that were costed and that the request names
   std::optional<Asked> plan, reasons; ///< of the best layout
   bool hasSearched = false;
+  std::optional<KnownStep> alone; ///< that the search is told
 };
 
 llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
@@ -110,8 +111,9 @@ llvm::Expected<Plan> CostedTrial::run(const PlanRequest &request) {
     };
   };
   auto planOf = planBy(plan, "without reasons"), explained = planBy(reasons, "with reasons");
-  auto search = [&](const PlanRequest &, const LayoutReferences &) -> llvm::Expected<Plan> {
+  auto search = [&](const PlanRequest &, const LayoutReferences &known) -> llvm::Expected<Plan> {
     hasSearched = true;
+    alone = known.alone;
     stop = isStopped;
     control.clock->spend(1e9 * secondsOfSearch);
     return searched ? llvm::Expected<Plan>(*searched)
@@ -308,4 +310,18 @@ TEST_CASE("A plan that recomputes on several nodes names a pipeline that is fast
   CHECK_FALSE(hasNote(onOneNode, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
   asked.pipeline.count = 2;
   CHECK_FALSE(hasNote(asked, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
+}
+
+TEST_CASE("A search is told the fastest layout without a pipeline beside the fastest of all") {
+  PlanRequest request = tinyTraining("cross-entropy:logits");
+  CostedTrial all, two;
+  all.pipelineSeconds = two.pipelineSeconds = 0.5;
+  request.pipeline = {};
+  valueOf(all.run(request));
+  request.pipeline.count = 2;
+  valueOf(two.run(request));
+  REQUIRE(all.alone);
+  CHECK(all.alone->layout.pipeline == 1);
+  CHECK(all.alone->seconds == 1);
+  CHECK(!two.alone);
 }

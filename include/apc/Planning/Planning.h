@@ -28,6 +28,12 @@ class StagePatterns;
 /// Strategies of the stages of a pipeline, for the same step planned again; empty at first.
 std::shared_ptr<StagePatterns> makeStagePatterns();
 
+/// A layout, and the seconds of its step.
+struct KnownStep {
+  ParallelDegrees layout;
+  double seconds = 0;
+};
+
 /// How a run of planning is watched and ended. Answers depend on `stop` and, where time runs out, on `clock` and
 /// `begin` alone.
 struct PlanningControl {
@@ -50,6 +56,8 @@ struct PlanningControl {
   std::optional<double> knownSeconds = {};
   /// The layout of that step: a pipeline tries it where it has as many workers.
   std::optional<ParallelDegrees> knownLayout = {};
+  /// The fastest that is known without a pipeline.
+  std::optional<KnownStep> knownAlone = {};
   std::shared_ptr<KnownOrders> orders = nullptr;     ///< that searches share; null: each finds its own
   std::shared_ptr<StagePatterns> patterns = nullptr; ///< that stages follow, and are added to; null: none are known
 

@@ -80,9 +80,11 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return std::move(error);
   PlanRequest rest = request;
   const double ofBounds = secondsOfBounds(request, points);
+  const PlanningControl control = beside(*without, points.control);
+  const PointPlanner pipelines = points.with(control);
   rest.timeLimitSeconds -= watch.seconds() + ofBounds;
   const bool hasPlan = without->plan || points.control.knownSeconds;
-  PipelineTrials trials(rest, points, pool, hasPlan);
+  PipelineTrials trials(rest, pipelines, pool, hasPlan);
   if (llvm::Error error = tryWorkers(rest, workers, points.control.knownLayout, trials))
     return std::move(error);
   if (llvm::Error error = trials.tryAllAlone())

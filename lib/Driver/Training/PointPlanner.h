@@ -24,6 +24,10 @@ struct PointPlanner {
   BoundOfRequest bound;           ///< `boundPipeline` of every policy, where the request keeps most
   const PlanningControl &control; ///< is told each point; its stop ends the choice of points
 
+  /// \p other: outlives the planner.
+  PointPlanner with(const PlanningControl &other) const {
+    return {whole, explained, quick, first, least, onlyAdds, bound, other};
+  }
   bool isStopped() const { return control.stop && control.stop->load(); }
   /// Is a pipeline known that stages can begin with? It is tried before the step without one.
   bool knowsPipeline() const { return control.knownLayout && control.knownLayout->pipeline > 1; }

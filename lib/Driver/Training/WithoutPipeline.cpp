@@ -7,6 +7,8 @@
 #include "apc/Driver/ImportStep.h"
 #include "apc/Planning/NothingFits.h"
 
+#include <algorithm>
+
 namespace apc {
 
 /// The step in as few micro-batches as may be, with everything kept and with most recomputed; and in as many as may be.
@@ -42,9 +44,9 @@ static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlan
 }
 
 /// Is a pipeline so fast that the step without one is not worth a search?
-static bool isClearlyFaster(std::optional<double> pipelineSeconds, const Plan &without) {
+static bool isClearlyFaster(std::optional<double> pipelineSeconds, double without) {
   constexpr double clearly = 0.9;
-  return pipelineSeconds && *pipelineSeconds < clearly * without.stepSeconds;
+  return pipelineSeconds && *pipelineSeconds < clearly * without;
 }
 
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points) {
@@ -52,15 +54,20 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
     return Without{std::nullopt, {}, /*isBounded=*/true};
   PlanRequest own = request;
   own.pipeline = {1};
-  constexpr double share = 1.0 / 3;
-  own.timeLimitSeconds *= share;
+  if (const std::optional<KnownStep> &alone = points.control.knownAlone;
+      alone && !isClearlyFaster(points.control.knownSeconds, alone->seconds)) {
+    own.timeLimitSeconds *= 1.0 / 2;
+    const PlanningControl from = points.control.beginningWith(alone->layout, points.control.knownSeconds);
+    return chooseAll(own, points.with(from));
+  }
+  own.timeLimitSeconds *= 1.0 / 3;
   auto small = smallSteps(own);
   if (!small)
     return small.takeError();
   Without without;
   for (const PlanRequest &point : *small) {
     llvm::Expected<Plan> found = points.first(point, std::nullopt);
-    const bool isSlow = found && isClearlyFaster(points.control.knownSeconds, *found);
+    const bool isSlow = found && isClearlyFaster(points.control.knownSeconds, found->stepSeconds);
     if (found && &point == &small->front() && !isSlow)
       return chooseAll(own, points);
     if (found)
@@ -77,9 +84,15 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
   return without;
 }
 
+PlanningControl beside(const Without &without, const PlanningControl &control) {
+  if (!without.plan || !control.knownSeconds)
+    return control;
+  return control.against(std::min(*control.knownSeconds, without.plan->stepSeconds));
+}
+
 llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan> &pipeline, const PlanRequest &request,
                                          const PointPlanner &points, double seconds) {
-  bool isClear = quick.plan && pipeline && isClearlyFaster(pipeline->stepSeconds, *quick.plan);
+  bool isClear = quick.plan && pipeline && isClearlyFaster(pipeline->stepSeconds, quick.plan->stepSeconds);
   if (!quick.plan || quick.isBounded || isClear || seconds <= 0 || points.isStopped())
     return quick;
   PlanRequest own = request;

@@ -12,11 +12,15 @@ struct Without {
   bool isBounded = false; ///< the bound of `plan` is that of all steps without a pipeline, as far as any are asked for
 };
 
-/// Plans \p request without a pipeline, in a third of its time, where it leaves the number of workers open. Where the
-/// fewest micro-batches do not fit with everything kept, or are clearly slower than a known layout, a quick plan with
-/// most recomputed stands for all, or none where that does not fit either. Errors: those of `chooseTraining` other than
-/// that nothing fits.
+/// Plans \p request without a pipeline, where it leaves the number of workers open: in half of its time and from the
+/// fastest layout that has none, where one is known that is not clearly slower than all layouts; else in a third. Where
+/// the fewest micro-batches do not fit with everything kept then, or are clearly slower than a known layout, a quick
+/// plan with most recomputed stands for all, or none where that does not fit either. Errors: those of `chooseTraining`
+/// other than that nothing fits.
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points);
+
+/// Of pipelines: the plan without one is known, where it is faster than the layout that is.
+PlanningControl beside(const Without &without, const PlanningControl &control);
 
 /// Where a quick plan is not clearly slower than the best of pipelines, \p pipeline: the best that is found in so many
 /// seconds. Errors: the same.

@@ -49,6 +49,9 @@ void LayoutCosting::add(const EvaluatedLayout &evaluated) {
   bool mayBePlan = reference.feasible && reference.reason.empty() && known.refusal.empty();
   if (mayBePlan && (!best || evaluated.figures.stepSeconds < best->figures.stepSeconds))
     best = evaluated;
+  const double seconds = evaluated.figures.stepSeconds;
+  if (mayBePlan && evaluated.layout.pipeline == 1 && (!known.alone || seconds < known.alone->seconds))
+    known.alone = KnownStep{evaluated.layout, seconds};
   known.references.push_back(std::move(reference));
 }
 

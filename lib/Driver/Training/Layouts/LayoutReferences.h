@@ -29,6 +29,7 @@ struct LayoutReferences {
   std::vector<Reference> references;
   std::optional<Plan> best;
   std::optional<ParallelDegrees> layoutOfBest;
+  std::optional<KnownStep> alone;           ///< the fastest of them that have no pipeline
   std::optional<PlanRequest> requestOfBest; ///< that it was planned for
   std::string refusal;                      ///< why none of them may be the plan; empty where they may
   std::optional<double> shareOver;          ///< of the time limit, which was over before all were tried

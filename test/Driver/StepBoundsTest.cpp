@@ -1,10 +1,15 @@
-// Plans and bounds of steps that are more than the sum of their ops: at the pace of the host, and beside collectives.
+// Plans and bounds of steps that are more than the sum of their ops: at the pace of the host, beside collectives, and
+// in buckets that are not full.
 #include "../ValueOf.h"
 #include "Samples.h"
 
 #include "apc/Driver/PlanModel.h"
+#include "apc/Plan/PlanJson.h"
 
 #include <catch2/catch.hpp>
+
+#include <chrono>
+#include <thread>
 
 using namespace apc;
 
@@ -38,4 +43,17 @@ TEST_CASE("A plan beside which collectives run is no slower than the one in turn
     CHECK(beside.stepSeconds <= *inTurn.overlappedSeconds * (1 + 1e-9));
     CHECK(beside.lowerBoundSeconds <= beside.stepSeconds * (1 + 1e-9));
   }
+}
+
+TEST_CASE("A plan whose buckets are not full is the same on a machine that takes longer over it") {
+  PlanRequest request = stepOf({"tiny/training/moe/model.onnx", 4, "cpu-local"}, 32);
+  request.timeLimitSeconds = 10; // of which a fiftieth pays for further searches
+  auto textOf = [&](std::chrono::milliseconds pause) {
+    PlanningControl control = controlOf();
+    control.search = [=](const SearchProgress &) { std::this_thread::sleep_for(pause); };
+    Plan plan = valueOf(searchModel(request, control));
+    plan.timing = {};
+    return printPlan(plan);
+  };
+  CHECK(textOf(std::chrono::milliseconds(0)) == textOf(std::chrono::milliseconds(30)));
 }

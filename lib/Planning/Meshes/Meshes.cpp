@@ -155,12 +155,14 @@ static void buildAndSearch(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes
                            MeshChoice &times) {
   if (meshes.empty())
     return;
+  const Stopwatch work(*task.control.clock);
   Clock::time_point begin = Clock::now();
   std::vector<SearchedMesh> next = buildProblems(task, meshes);
   Clock::time_point built = Clock::now();
   searchMeshes(task, next, searched);
   times.problemSeconds += secondsBetween(begin, built);
   times.searchSeconds += secondsBetween(built, Clock::now());
+  times.workSeconds += work.seconds();
   llvm::append_range(searched, std::move(next));
 }
 
@@ -177,6 +179,7 @@ static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::Ar
     return choice;
   choice->problemSeconds = times.problemSeconds;
   choice->searchSeconds = times.searchSeconds;
+  choice->workSeconds = times.workSeconds;
   if (!refinement.note.empty())
     choice->notes.push_back(refinement.note);
   return choice;
@@ -239,6 +242,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   other->status = SearchStatus::Feasible;
   other->problemSeconds += choice->problemSeconds;
   other->searchSeconds += choice->searchSeconds;
+  other->workSeconds += choice->workSeconds;
   return other;
 }
 

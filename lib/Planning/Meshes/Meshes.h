@@ -19,6 +19,7 @@ struct MeshChoice {
   std::string reason;                ///< why nothing is feasible
   std::vector<std::string> notes;    ///< of the search that found `best`, and of what ended searches
   double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
+  double workSeconds = 0;                       ///< the same on the clock of the task, alike on every machine
 };
 
 /// Seconds that no program of \p graph takes less than on a pool, for its contractions or for the launches of its host.

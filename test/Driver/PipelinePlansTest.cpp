@@ -149,6 +149,18 @@ TEST_CASE("a pipeline that is left to the planner is no slower than any that is 
   CHECK(any.stepSeconds <= pipelineOf(none).stepSeconds * (1 + open.gapTolerance));
 }
 
+TEST_CASE("Any number of workers is no slower than one that began worse than others, where trials take little time") {
+  PlanRequest request = requestOf({"tiny/training/unet/model.onnx", 16, "dgx-h100"});
+  request.mode = StepMode::Train;
+  request.loss = "mse:logits";
+  request.globalBatch = 32;
+  auto secondsOf = [&](PipelineChoice workers) {
+    request.pipeline = workers;
+    return valueOf(planModel(request, controlOf())).stepSeconds;
+  };
+  CHECK(secondsOf({}) <= secondsOf({4}) * 1.002); // 2 and 8 began better
+}
+
 TEST_CASE("equal requests give equal plans, with one thread or two") {
   PlanRequest request = requestOfPipeline(8, 2, "auto");
   request.chunks = {};

@@ -79,18 +79,24 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
 }
 
 llvm::Error PipelineTrials::tryAllAlone() {
-  constexpr double little = 0.05, most = 0.5; // of the time limit
+  constexpr double little = 0.05, most = 0.5, mostOfOthers = 0.2; // of the time limit
   if (!trials.found() || trials.secondsLeft() < (1 - little) * request.timeLimitSeconds)
     return llvm::Error::success();
-  const PlanRequest best = trials.found()->request;
-  auto all = pointsOf(*best.pipeline.count);
+  const int64_t best = *trials.found()->request.pipeline.count;
+  for (int64_t workers : begun())
+    if (llvm::Error error = tryAlone(workers, (1 - (workers == best ? most : mostOfOthers)) * request.timeLimitSeconds))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error PipelineTrials::tryAlone(int64_t workers, double end) {
+  auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
-  const double end = most * request.timeLimitSeconds;
   for (PlanRequest &point : *all) {
     if (trials.isStopped() || trials.secondsLeft() <= end)
       break;
-    point.recompute = best.recompute;
+    point.recompute = bestOf.at(workers).point.recompute;
     auto plan = [&](const PlanRequest &own) -> llvm::Expected<bool> {
       auto found = trials.tryOne(own, trials.secondsLeft() - end,
                                  [&](const PlanRequest &alone) { return points.first(alone, std::nullopt); });

@@ -25,8 +25,9 @@ public:
   /// Other micro-batches and policies of workers that have begun, as long as they are better, until \p end seconds are
   /// left.
   llvm::Error improve(int64_t workers, double end);
-  /// Where trials took next to no time, plans all micro-batches of the workers of the best once more, whatever else is
-  /// known: plans of points that are expected to be slower than the best are not made as well as they could be.
+  /// Where trials took next to no time, plans all micro-batches of the workers of the best once more, and in a fifth of
+  /// the time those of the others, whatever else is known: plans of points that are expected to be slower than the best
+  /// are not made as well as they could be.
   llvm::Error tryAllAlone();
   /// The workers of which something fits, the fastest first.
   std::vector<int64_t> begun() const;
@@ -54,6 +55,8 @@ private:
   /// takes long.
   llvm::Error tryUntilPolicyFits(PlanRequest point, double end,
                                  llvm::function_ref<llvm::Expected<bool>(const PlanRequest &)> plan);
+  /// All micro-batches of workers that have begun, with the policy of their best.
+  llvm::Error tryAlone(int64_t workers, double end);
   /// Each point with every policy, until one fits; true where all were refused.
   llvm::Expected<bool> tryUntilOneFits(llvm::ArrayRef<PlanRequest> points, double end);
   /// With \p policy until another one is better; also the point behind one that is worse, where points take little

@@ -256,8 +256,8 @@ llvm::Expected<Decision> decide(const PlanningTask &task) {
   llvm::append_range(decision.notes, lateNotes(task, references));
   if (wasStopped)
     decision.notes.push_back(stoppedNote());
-  decision.problemSeconds = choice->problemSeconds;
-  decision.searchSeconds = choice->searchSeconds;
+  decision.problemSeconds = choice->times.problemSeconds;
+  decision.searchSeconds = choice->times.searchSeconds;
   decision.isByMemory = !choice->isByFirstSums;
   decision.unsharedSeconds = winner->isSearched ? std::max(0.0, choice->unsharedSeconds) : 0;
   // Pinned plans were only costed: nothing is known about what other strategies could reach.

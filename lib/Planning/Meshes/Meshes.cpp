@@ -152,7 +152,7 @@ llvm::Expected<double> leastSeconds(const PlanningTask &task) {
 /// Builds the problems of meshes and searches them for something faster than what \p searched holds, and adds them to
 /// it.
 static void buildAndSearch(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes, std::vector<SearchedMesh> &searched,
-                           MeshChoice &times) {
+                           SearchTimes &times) {
   if (meshes.empty())
     return;
   const Stopwatch work(*task.control.clock);
@@ -160,15 +160,13 @@ static void buildAndSearch(const PlanningTask &task, llvm::ArrayRef<Mesh> meshes
   std::vector<SearchedMesh> next = buildProblems(task, meshes);
   Clock::time_point built = Clock::now();
   searchMeshes(task, next, searched);
-  times.problemSeconds += secondsBetween(begin, built);
-  times.searchSeconds += secondsBetween(built, Clock::now());
-  times.workSeconds += work.seconds();
+  times += {secondsBetween(begin, built), secondsBetween(built, Clock::now()), work.seconds()};
   llvm::append_range(searched, std::move(next));
 }
 
 /// One choice over \p first and what refines them.
 static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::ArrayRef<Mesh> first, bool mayRefine) {
-  MeshChoice times;
+  SearchTimes times;
   std::vector<SearchedMesh> meshes;
   buildAndSearch(task, first, meshes, times);
   bool isToRefine = mayRefine && !takesAny(task.request) && goesToTheEnd(task.control.effort, isByFirstSums(meshes));
@@ -177,9 +175,7 @@ static llvm::Expected<MeshChoice> chooseAmong(const PlanningTask &task, llvm::Ar
   llvm::Expected<MeshChoice> choice = choose(task, std::move(meshes));
   if (!choice)
     return choice;
-  choice->problemSeconds = times.problemSeconds;
-  choice->searchSeconds = times.searchSeconds;
-  choice->workSeconds = times.workSeconds;
+  choice->times = times;
   if (!refinement.note.empty())
     choice->notes.push_back(refinement.note);
   return choice;
@@ -240,9 +236,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   other->lowerBoundSeconds = choice->lowerBoundSeconds;
   other->unlimitedBoundSeconds = choice->unlimitedBoundSeconds;
   other->status = SearchStatus::Feasible;
-  other->problemSeconds += choice->problemSeconds;
-  other->searchSeconds += choice->searchSeconds;
-  other->workSeconds += choice->workSeconds;
+  other->times += choice->times;
   return other;
 }
 

@@ -5,6 +5,19 @@
 
 namespace apc {
 
+/// The time that searches took, all meshes together.
+struct SearchTimes {
+  double problemSeconds = 0, searchSeconds = 0; ///< by the wall clock
+  double workSeconds = 0;                       ///< of both on the clock of the task, alike on every machine
+
+  SearchTimes &operator+=(const SearchTimes &other) {
+    problemSeconds += other.problemSeconds;
+    searchSeconds += other.searchSeconds;
+    workSeconds += other.workSeconds;
+    return *this;
+  }
+};
+
 /// The best candidate over all logical meshes, with the bound over all of them.
 struct MeshChoice {
   std::optional<Candidate> best;
@@ -18,8 +31,7 @@ struct MeshChoice {
   double unsharedSeconds = 0;        ///< that the program of `best` takes beside the search's sum: buckets not full
   std::string reason;                ///< why nothing is feasible
   std::vector<std::string> notes;    ///< of the search that found `best`, and of what ended searches
-  double problemSeconds = 0, searchSeconds = 0; ///< wall-clock time, all meshes together
-  double workSeconds = 0;                       ///< the same on the clock of the task, alike on every machine
+  SearchTimes times;
 };
 
 /// Seconds that no program of \p graph takes less than on a pool, for its contractions or for the launches of its host.

@@ -11,9 +11,7 @@ static bool isLate(const PlanningTask &task) {
 /// The answer of \p other into `choice` where its program, one of the task, fits and is the faster. Errors (internal):
 /// those of costing it.
 static llvm::Error takeIfFaster(const PlanningTask &task, const MeshChoice &other, MeshChoice &choice) {
-  choice.problemSeconds += other.problemSeconds;
-  choice.searchSeconds += other.searchSeconds;
-  choice.workSeconds += other.workSeconds;
+  choice.times += other.times;
   if (!other.best)
     return llvm::Error::success();
   llvm::Expected<Candidate> candidate =
@@ -31,7 +29,7 @@ static llvm::Error takeIfFaster(const PlanningTask &task, const MeshChoice &othe
 /// On the mesh of `choice` with fewer stages of ZeRO, where the search was short and the request leaves storage open.
 static llvm::Error searchFewerStages(const PlanningTask &task, MeshChoice &choice) {
   constexpr double little = 0.02; // of the time limit
-  const bool isShort = choice.workSeconds < little * task.request.timeLimitSeconds;
+  const bool isShort = choice.times.workSeconds < little * task.request.timeLimitSeconds;
   if (!isShort || task.request.zero != ZeroChoice::Auto || !task.pins.empty() || !task.graph.isTrainingStep())
     return llvm::Error::success();
   const Mesh mesh = choice.best->mesh;

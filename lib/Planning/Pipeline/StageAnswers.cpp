@@ -146,8 +146,8 @@ llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, Plan
 
 /// Puts the outcome of a search of meshes into the answer of a stage.
 static llvm::Error take(MeshChoice choice, StageAnswer &own) {
-  own.problemSeconds += choice.problemSeconds;
-  own.searchSeconds += choice.searchSeconds;
+  own.problemSeconds += choice.times.problemSeconds;
+  own.searchSeconds += choice.times.searchSeconds;
   own.reason = choice.reason;
   if (!choice.best)
     return llvm::Error::success();

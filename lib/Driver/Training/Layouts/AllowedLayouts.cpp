@@ -27,7 +27,7 @@ double secondsOfSearch(const PlanRequest &request, const Stopwatch &begun) {
 }
 
 double secondsBeforeSearch(const PlanRequest &request, const Stopwatch &begun) {
-  return secondsLeft(request, begun, leastOfSearch) - leastOfSearch * request.timeLimitSeconds;
+  return std::max(0.0, (1 - leastOfSearch) * request.timeLimitSeconds - begun.seconds());
 }
 
 AskedOfLayouts askedBy(const PlanRequest &request) {

@@ -1,13 +1,14 @@
 // Parameters of a program with their shards.
 #include "Manifest.h"
 
+#include "ProgramMesh.h"
+
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/NumberInputs.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
 #include "apc/Support/Error.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
 
 #include <map>
 
@@ -162,11 +163,13 @@ llvm::Error ManifestBuilder::addTransfers(mlir::func::FuncOp main) {
 llvm::Expected<Manifest> makeManifest(const EmitRequest &request) {
   mlir::ModuleOp program = *request.stage.module;
   auto main = mainOf(program);
-  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
-  if (!main || mlir::failed(mesh))
-    return internalError("the program has no mesh or no function 'main'");
+  llvm::Expected<Mesh> mesh = meshOfProgram(program);
+  if (!mesh)
+    return mesh.takeError();
+  if (!main)
+    return internalError("the program has no function 'main'");
   Manifest manifest;
-  manifest.mesh = mesh->getValue();
+  manifest.mesh = std::move(*mesh);
   ManifestBuilder builder(request, manifest);
   for (auto parameter : main.getOps<ParameterOp>())
     if (llvm::Error error = builder.add(parameter))

@@ -1,5 +1,6 @@
 // Format `mlir`: the program as it is, and the programs of single ranks.
 #include "Formats.h"
+#include "ProgramMesh.h"
 #include "RankPrograms.h"
 
 #include "apc/IR/Diagnostics.h"
@@ -27,11 +28,11 @@ llvm::Error emitMlir(const EmitRequest &request, AddFile addFile) {
     return error;
   if (request.ranks.empty())
     return llvm::Error::success();
+  llvm::Expected<Mesh> mesh = meshOfProgram(program);
+  if (!mesh)
+    return mesh.takeError();
   DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
-  if (mlir::failed(mesh))
-    return internalError("the program has no mesh: {0}", diagnostics.take());
-  RankPrograms programs(program, mesh->getValue());
+  RankPrograms programs(program, *mesh);
   for (int64_t rank : request.ranks) {
     auto text = programs.print(rank);
     if (mlir::failed(text))

@@ -1,11 +1,11 @@
 // Format `sdy`: the program on whole tensors, with redistributions as Shardy's explicit collectives, whose verifier
 // works out the sharding behind each of them anew.
 #include "../Formats.h"
+#include "../ProgramMesh.h"
 #include "SdyMove.h"
 
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/CollectivePlaces.h"
-#include "apc/IR/Diagnostics.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Operator.h"
 #include "apc/IR/Ops/Spmd/Spmd.h"
@@ -436,11 +436,10 @@ llvm::Expected<std::string> SdyWriter::run() {
 
 llvm::Error emitSdy(const EmitRequest &request, AddFile addFile) {
   mlir::ModuleOp program = *request.stage.module;
-  DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
-  if (mlir::failed(mesh))
-    return internalError("the program has no mesh: {0}", diagnostics.take());
-  auto text = SdyWriter(request, mesh->getValue()).run();
+  llvm::Expected<Mesh> mesh = meshOfProgram(program);
+  if (!mesh)
+    return mesh.takeError();
+  auto text = SdyWriter(request, *mesh).run();
   return text ? addFile("program.mlir", *text) : text.takeError();
 }
 

@@ -1,10 +1,8 @@
 // Format `stablehlo`: the program of each rank as modules that XLA compiles, and what goes in and out of them.
 #include "../Formats.h"
+#include "../ProgramMesh.h"
 #include "FunctionWriter.h"
 
-#include "apc/IR/Diagnostics.h"
-#include "apc/IR/Ops/Spmd/Spmd.h"
-#include "apc/Support/Error.h"
 #include "apc/Support/Json/JsonWriter.h"
 
 namespace apc {
@@ -65,12 +63,11 @@ std::string printParts(llvm::ArrayRef<HloProgram> programs) {
 
 llvm::Error emitStablehlo(const EmitRequest &request, AddFile addFile) {
   mlir::ModuleOp program = *request.stage.module;
-  DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
-  if (mlir::failed(mesh))
-    return internalError("the program has no mesh: {0}", diagnostics.take());
+  llvm::Expected<Mesh> mesh = meshOfProgram(program);
+  if (!mesh)
+    return mesh.takeError();
   UnregisteredOps unregistered(program.getContext());
-  auto programs = writeHloPrograms(program, mesh->getValue());
+  auto programs = writeHloPrograms(program, *mesh);
   if (!programs)
     return programs.takeError();
   for (const HloProgram &part : *programs)

@@ -1,12 +1,11 @@
 // Python for PyTorch.
 #include "../Formats.h"
+#include "../ProgramMesh.h"
 #include "../Safetensors.h"
 #include "ModuleWriter.h"
 
-#include "apc/IR/Diagnostics.h"
 #include "apc/IR/RuleBuilder.h"
 #include "apc/Support/EmbeddedText.h"
-#include "apc/Support/Error.h"
 
 namespace apc {
 
@@ -54,12 +53,11 @@ static llvm::Error writeProgram(mlir::ModuleOp given, const Mesh &mesh, llvm::St
 
 llvm::Error emitTorch(const EmitRequest &request, AddFile addFile) {
   mlir::ModuleOp program = *request.stage.module;
-  DiagnosticCapture diagnostics(program.getContext());
-  mlir::FailureOr<MeshAttr> mesh = meshOf(program);
-  if (mlir::failed(mesh))
-    return internalError("the program has no mesh: {0}", diagnostics.take());
-  return writeProgram(program, mesh->getValue(), "The program of each rank, on the pieces that it holds.", "",
-                      request.plan, addFile);
+  llvm::Expected<Mesh> mesh = meshOfProgram(program);
+  if (!mesh)
+    return mesh.takeError();
+  return writeProgram(program, *mesh, "The program of each rank, on the pieces that it holds.", "", request.plan,
+                      addFile);
 }
 
 llvm::Error emitTorchRuntime(const EmitOptions &options, AddFile addFile) {

@@ -40,19 +40,23 @@ static std::map<uint32_t, int64_t> bytesOfWorkers(const PipelineAnswer &answer) 
   return bytes;
 }
 
-int64_t fullestBytes(const PipelineAnswer &answer) {
-  int64_t most = 0;
+/// The worker whose stages together need most, the first of several, and what they need.
+static std::pair<uint32_t, int64_t> fullestWorker(const PipelineAnswer &answer) {
+  std::pair<uint32_t, int64_t> fullest{0, 0};
   for (const auto &[worker, needed] : bytesOfWorkers(answer))
-    most = std::max(most, needed);
-  return most;
+    if (needed > fullest.second)
+      fullest = {worker, needed};
+  return fullest;
 }
 
+int64_t fullestBytes(const PipelineAnswer &answer) { return fullestWorker(answer).second; }
+
 std::string StagedStep::shortage(const PipelineAnswer &answer) const {
-  for (const auto &[worker, needed] : bytesOfWorkers(answer))
-    if (needed > whole.memoryLimitBytes)
-      return llvm::formatv("the stages of worker {0} together need {1} on a device, the limit is {2}", worker,
-                           formatBytes(double(needed)), formatBytes(double(whole.memoryLimitBytes)));
-  return "";
+  const auto [worker, needed] = fullestWorker(answer);
+  if (needed <= whole.memoryLimitBytes)
+    return "";
+  return llvm::formatv("the stages of worker {0} together need {1} on a device, the limit is {2}", worker,
+                       formatBytes(double(needed)), formatBytes(double(whole.memoryLimitBytes)));
 }
 
 llvm::Expected<PipelineTrial> StagedStep::assemble(const PipelinePoint &point,

@@ -1,5 +1,6 @@
 // Layouts that are improved by one change after the other.
 #include "../../lib/Planning/Layout/LayoutDescent.h"
+#include "../../lib/Planning/Layout/MixedPolicies.h"
 #include "AnyLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -88,6 +89,46 @@ TEST_CASE("A descent ends at the layout that none beside it is faster than") {
     CHECK(llvm::count(trials.tried, layout) == 1);
   CHECK(llvm::is_sorted(trials.known, std::greater<>())); // each better than the one before
   CHECK(trials.known.back() == last.figures.stepSeconds);
+}
+
+// Of 8 workers with two chunks the first keeps 23 of them, 7 less with the short warm-up: 60 of 115 bytes are
+// activations, and 97 would be left.
+TEST_CASE("Interleaved stages that nearly fit are tried with the short warm-up, which keeps less") {
+  auto lastOf = [](int64_t heldBytes, double shortSeconds, std::vector<ParallelDegrees> &tried) {
+    auto own = [&](const ParallelDegrees &layout) {
+      LayoutFigures figures;
+      figures.memoryLimitBytes = 100;
+      figures.stepSeconds = layout.numChunks() == 2 ? 9 : 10;
+      figures.memory[MemoryCategory::Parameters] = heldBytes;
+      figures.memory[MemoryCategory::Activations] = layout.numChunks() == 2 ? 60 : 30;
+      if (layout.schedule == "interleaved-short") {
+        figures.stepSeconds += shortSeconds;
+        figures.memory[MemoryCategory::Activations] = 42;
+      }
+      return figures;
+    };
+    auto tryOne = [&](const ParallelDegrees &layout,
+                      std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+      tried.push_back(layout);
+      return std::optional(own(layout));
+    };
+    ParallelDegrees from = start();
+    from.pipeline = 8;
+    from.data = 16;
+    auto mayTry = [&](const ParallelDegrees &layout) {
+      return layout.pipeline == 8 && layout.numChunks() <= 2 && policyOf(layout) == RecomputeChoice::None;
+    };
+    return llvm::cantFail(improveLayout({from, own(from)}, {1536}, most, mayTry, tryOne)).layout.str();
+  };
+  auto isShort = [](const ParallelDegrees &layout) { return layout.schedule == "interleaved-short"; };
+  const std::string withoutChunks = "dp=16,tp=8,pp=8,zero=1,mb=1";
+  std::vector<ParallelDegrees> nearly, slower, far;
+  CHECK(lastOf(55, 0.5, nearly) == withoutChunks + ",chunks=2,schedule=interleaved-short");
+  CHECK(llvm::any_of(nearly, isShort));
+  CHECK(lastOf(55, 1.5, slower) == withoutChunks);
+  CHECK(llvm::any_of(slower, isShort));
+  CHECK(lastOf(65, 0.5, far) == withoutChunks);
+  CHECK(llvm::none_of(far, isShort));
 }
 
 TEST_CASE("No policy that keeps less is tried beside a layout that memory costs no time") {

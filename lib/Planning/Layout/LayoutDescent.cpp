@@ -124,6 +124,22 @@ std::vector<ParallelDegrees> withOtherPolicy(const ParallelDegrees &layout) {
   return neighbours;
 }
 
+/// A layout of interleaved stages that does not fit, with the short warm-up, where it fits then by estimate: the first
+/// of p workers keeps p - 1 chunks less of (v - 1) p + 2 (p - 1) + 1. None for others.
+std::optional<ParallelDegrees> withShortWarmUp(const EvaluatedLayout &own, const StepSizes &step) {
+  ParallelDegrees layout = own.layout;
+  if (!step.asked.schedule.empty() || layout.scheduleName() != "interleaved")
+    return std::nullopt;
+  const int64_t workers = layout.pipeline;
+  const double kept = static_cast<double>((layout.numChunks() - 1) * workers + 2 * (workers - 1) + 1);
+  const MemoryTable &memory = own.figures.memory;
+  const double saved = static_cast<double>(memory[MemoryCategory::Activations]) * double(workers - 1) / kept;
+  if (static_cast<double>(memory.total()) - saved > static_cast<double>(own.figures.memoryLimitBytes))
+    return std::nullopt;
+  layout.schedule = "interleaved-short";
+  return layout;
+}
+
 std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                      int64_t mostTensor) {
   switch (change) {
@@ -168,20 +184,28 @@ private:
     for (const ParallelDegrees &next : neighboursOf(best.layout, change, step, mostTensor)) {
       if (change == LayoutChange::Recompute && !best.figures.isByMemory && policyOf(best.layout) < policyOf(next))
         continue; // it would only add work: what is kept takes no time here
-      llvm::Expected<bool> isBetter = tryWithPolicies(next);
+      llvm::Expected<bool> isBetter = tryInLessMemory(next);
       if (!isBetter || *isBetter)
         return isBetter;
     }
     return false;
   }
 
-  /// True where the layout, or with the next policy, is the best.
-  llvm::Expected<bool> tryWithPolicies(const ParallelDegrees &next) {
+  /// True where the layout, with the short warm-up, or with the next policy, is the best.
+  llvm::Expected<bool> tryInLessMemory(const ParallelDegrees &next) {
     llvm::Expected<std::optional<bool>> isBetter = tryOne(next);
     if (!isBetter)
       return isBetter.takeError();
-    std::optional<RecomputeChoice> policy = nextPolicy(next);
-    if (!isBetter->has_value() && policy)
+    if (isBetter->has_value())
+      return **isBetter;
+    if (std::optional<ParallelDegrees> shorter = withShortWarmUp(tooLarge.back(), step)) {
+      isBetter = tryOne(*shorter);
+      if (!isBetter)
+        return isBetter.takeError();
+      if (isBetter->value_or(false))
+        return true;
+    }
+    if (std::optional<RecomputeChoice> policy = nextPolicy(next))
       isBetter = tryOne(withPolicy(next, *policy));
     if (!isBetter)
       return isBetter.takeError();
@@ -261,6 +285,8 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
   std::vector<ParallelDegrees> neighbours;
   for (ParallelDegrees &own : changed(layout, change, step, mostTensor)) {
     own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
+    if (step.asked.schedule.empty())
+      own.schedule.clear();
     if (std::optional<ParallelDegrees> asked = asAsked(std::move(own), step))
       neighbours.push_back(std::move(*asked));
   }

@@ -24,16 +24,16 @@ inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,  LayoutCh
 /// Under a schedule that does not take its chunks it has as many as that takes at least.
 std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &step);
 
-/// The layouts beside another one, with one thing changed, and those numbers that are asked for. dp takes the other
-/// devices, and experts are spread over as many of its ranks as can be. \p mostTensor: ways of tp.
+/// The layouts beside another one, with one thing changed, the usual schedule, and those numbers that are asked for. dp
+/// takes the other devices, and experts are spread over as many of its ranks as can be. \p mostTensor: ways of tp.
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor);
 
 /// The last of the layouts that follow \p from, each a neighbour of the one before and faster than that, until no
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
-/// is tried once more with the next policy of recomputation; beside one whose strategies memory does not bind, no
-/// policy that keeps less is tried for itself, because it only adds work. At last policies are mixed
-/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// is tried once more with the short warm-up, where it may fit so, and with the next policy of recomputation; beside
+/// one whose strategies memory does not bind, no policy that keeps less is tried for itself, because it only adds work.
+/// At last policies are mixed (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);
 

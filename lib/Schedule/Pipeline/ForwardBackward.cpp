@@ -164,6 +164,10 @@ ActionLists generateInterleaved(const PipelineCounts &counts) {
   return warmedUp(counts, groupsOf(counts.microBatches, groupSizeOf(counts)), 2);
 }
 
+ActionLists generateShortInterleaved(const PipelineCounts &counts) {
+  return warmedUp(counts, groupsOf(counts.microBatches, groupSizeOf(counts)), 1);
+}
+
 ActionLists generateSequence(const PipelineCounts &counts) {
   return warmedUp(counts, spreadGroups(counts.microBatches, groupSizeOf(counts)), counts.chunks == 1 ? 1 : 2);
 }

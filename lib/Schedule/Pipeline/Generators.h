@@ -23,6 +23,7 @@ ActionLists generateBreadthFirst(const PipelineCounts &counts);
 ActionLists generateOneForwardOneBackward(const PipelineCounts &counts);
 ActionLists generateEager(const PipelineCounts &counts);
 ActionLists generateInterleaved(const PipelineCounts &counts);
+ActionLists generateShortInterleaved(const PipelineCounts &counts);
 ActionLists generateSequence(const PipelineCounts &counts);
 ActionLists generateInterleavedSequence(const PipelineCounts &counts);
 ActionLists generateShortSequence(const PipelineCounts &counts);

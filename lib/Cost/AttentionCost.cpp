@@ -30,7 +30,9 @@ constexpr double productPasses = 2, gradientPasses = 4;
 constexpr double alignedHead = 8;
 
 /// The share of the matrix units' peak that an attention of many long sequences reaches, by the size of its heads.
-double attentionEfficiency(const Device &device, double headSize) {
+double attentionEfficiency(const Device &device, const Runtime &runtime, double headSize) {
+  if (runtime.tunesAttention && !device.tunedAttention.points.empty())
+    return device.tunedAttention.at(headSize);
   if (!device.attentionEfficiency.points.empty())
     return device.attentionEfficiency.at(headSize);
   return (headSize > smallHead ? attentionShare : smallHeadShare) * device.contractionEfficiency.top();
@@ -45,7 +47,7 @@ double fusedSeconds(const LocalAttention &local, const Device &device, const Dev
     rows *= static_cast<double>(local.localSizes[factor.index()]);
   double padded = local.flops / fill(rows, attentionRows);
   double size = device.contractionEfficiency.at(padded) / device.contractionEfficiency.top();
-  double atBest = padded / (attentionEfficiency(device, static_cast<double>(attention.headSize)) *
+  double atBest = padded / (attentionEfficiency(device, runtime, static_cast<double>(attention.headSize)) *
                             runtime.attentionShare * rates.matrixFlopsPerSecond(local.format));
   double seconds = atBest / size + atBest * attentionStart / keys;
   if (attention.causal && runtime.skipsMaskedKeys)

@@ -31,12 +31,17 @@ struct KnownHardware {
 constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB",
                      *memoryOfSmallV100 = "device.memory_bytes=15.78GiB";
 
+/// Meta's H100 of 96 GB and 500 W, whose peak is said to lie between those of the SXM, 989, and the NVL, 835
+/// (pytorch/torchtitan benchmarks, llama3_h100_202412: HBM2e, lower TDP): their mean. Memory: what its logs print.
+const std::vector<std::string> partOfMeta = {"device.memory_bytes=95.04GiB", "device.memory_bytes_per_second=2.4TB/s",
+                                             "device.peak_flops_per_second.bf16=9.12e14",
+                                             "device.peak_flops_per_second.f16=9.12e14"};
+
 const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
       {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
       {{"a100"}, "dgx-a100-80gb", {"device.memory_bytes=79.25GiB"}},
-      // Meta's part of 96 GB (pytorch/torchtitan benchmarks: 2.4 TB/s; its limit of 500 W is not costed).
-      {{"h100", "hbm2e"}, "dgx-h100", {"device.memory_bytes=96GB", "device.memory_bytes_per_second=2.4TB/s"}},
+      {{"h100", "hbm2e"}, "dgx-h100", partOfMeta},
       {{"h100"}, "dgx-h100", {"device.memory_bytes=79.11GiB"}},
       {{"h200"}, "dgx-h200", {"device.memory_bytes=139.83GiB"}},
       {{"gb200"}, "gb200-nvl72"},
@@ -52,22 +57,27 @@ const std::vector<KnownHardware> &knownHardware() {
   return known;
 }
 
-/// "gb300" is not "b300", and "h100" not "gh100"; "8xa100", "dgxh100", "ascend910b" and "tpuv4" are written together.
+/// "gb300" is not "b300", "h100" not "gh100", "a100" not "a1000" or "a100x", and "v100" not "v100s"; "8xa100",
+/// "dgxh100", "ascend910b3", "tpuv4" and "h100sxm" are written together, and "a100s" are several.
 bool hasWord(llvm::StringRef text, llvm::StringRef word) {
-  return llvm::Regex(("(^|[^0-9a-z]|[0-9]x|dgx|hgx|ascend|tpu)" + word).str()).match(text);
+  const bool mayGoOn = word == "910b" || word == "tpu", mayBeSeveral = word.ends_with("00") && word != "v100";
+  const std::string behind = mayGoOn ? "" : std::string(mayBeSeveral ? "s?" : "") + "($|[^0-9a-z]|sxm|nvl|pcie)";
+  return llvm::Regex(("(^|[^0-9a-z]|[0-9]x|dgx|hgx|ascend|tpu)" + word).str() + behind).match(text);
 }
 
-/// The first size of "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps" or "40 gb/s", and no memory of a
-/// host: none of "512 GB host RAM". 0 for none.
+/// The first size of "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps", "40 gb/s" or "400gb per node", and
+/// no memory of a host: none of "512 GB host RAM". A DGX is named by the memory of its eight devices. 0 for none.
 int64_t memoryIn(llvm::StringRef text) {
+  constexpr int64_t devicesOfNode = 8, leastOfNode = 320;
+  const bool isDgx = text.contains("dgx");
   const llvm::Regex size("(^|[^0-9a-z.])([0-9]+)[ -]?g(b|ib)?($|[^0-9a-z/].*)");
-  const llvm::Regex ofHost("^[^0-9a-z]*(of )?(host|cpu|system|main)");
+  const llvm::Regex ofHost("^[^0-9a-z]*((of )?(host|cpu|system|main)|(per|a) (node|host|server|machine))");
   llvm::SmallVector<llvm::StringRef, 5> matches;
   while (size.match(text, &matches)) {
     text = matches[4];
     int64_t gigabytes = 0;
     if (!ofHost.match(text) && !matches[2].getAsInteger(10, gigabytes))
-      return gigabytes;
+      return isDgx && gigabytes >= leastOfNode ? gigabytes / devicesOfNode : gigabytes;
   }
   return 0;
 }
@@ -85,8 +95,9 @@ struct Part {
 
 /// Why a name is that of a part without a preset, though a preset has its word; empty: it is not.
 std::string otherPartIn(llvm::StringRef text) {
-  const int64_t sizeOfH100 = hasWord(text, "hbm2e") ? 96 : 80;
-  const Part parts[] = {{"v100", {16, 32}}, {"a100", {40, 80}}, {"h100", {sizeOfH100}}, {"h200", {}}};
+  const std::vector<int64_t> sizesOfH100 =
+      hasWord(text, "hbm2e") ? std::vector<int64_t>{95, 96} : std::vector<int64_t>{80};
+  const Part parts[] = {{"v100", {16, 32}}, {"a100", {40, 80}}, {"h100", sizesOfH100}, {"h200", {}}};
   const Part *part = llvm::find_if(parts, [&](const Part &each) { return hasWord(text, each.word); });
   if (part == std::end(parts))
     return "";

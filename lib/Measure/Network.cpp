@@ -2,9 +2,6 @@
 #include "Network.h"
 #include "Remarks.h"
 
-#include "apc/Support/Error.h"
-#include "apc/Support/Units.h"
-
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Regex.h"
@@ -39,24 +36,24 @@ std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
   return NetworkRate{adapters * gigabits * bytesOfGigabit, /*isOfDevice=*/false};
 }
 
-/// "4x Omni-Path 100 Gb/s", "400 Gbps EFA per node", "RDMA 400 Gb/s per GPU".
+/// "4x Omni-Path 100 Gb/s", "400 Gbps EFA per node", "0.8 Tbps per node", "25GbE", "RDMA 400 Gb/s per GPU". A rate of
+/// InfiniBand without more is that of an adapter, of which nodes have several: none.
 std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
-  const llvm::Regex pattern("(([0-9]+) ?[xX] ?([A-Za-z][A-Za-z-]* )?)?([0-9.]+) ?(Gb/s|Gbps|Gbit/s|GB/s)");
+  const llvm::Regex pattern("(([0-9]+) ?[xX] ?([A-Za-z][A-Za-z-]* )?)?([0-9.]+) ?"
+                            "([TGtg])(b/s|bps|bit/s|B/s|b[eE]|b (per|a) )");
   llvm::SmallVector<llvm::StringRef, 8> groups;
-  double adapters = 0;
-  if (!pattern.match(clause, &groups))
+  double adapters = 0, number = 0;
+  if (!pattern.match(clause, &groups) || groups[4].getAsDouble(number))
     return std::nullopt;
-  llvm::Expected<double> rate = parseBytesPerSecond((groups[4] + groups[5]).str(), "rate");
-  if (!rate) {
-    llvm::consumeError(rate.takeError());
-    return std::nullopt;
-  }
+  const double giga = groups[5].lower() == "t" ? 1e3 : 1;
+  const double rate = number * giga * (groups[6] == "B/s" ? 1e9 : bytesOfGigabit);
   if (!groups[2].getAsDouble(adapters))
-    return NetworkRate{adapters * *rate, /*isOfDevice=*/false};
+    return NetworkRate{adapters * rate, /*isOfDevice=*/false};
   if (hasWords(clause, "(per|each|a) (gpu|device|accelerator|chip|npu)") || clause.contains_insensitive("/gpu"))
-    return NetworkRate{*rate, /*isOfDevice=*/true};
-  constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet";
-  return hasWords(clause, ofNode) ? std::optional(NetworkRate{*rate, /*isOfDevice=*/false}) : std::nullopt;
+    return NetworkRate{rate, /*isOfDevice=*/true};
+  constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|network|tcp";
+  const bool isOfNode = hasWords(clause, ofNode) || groups[6].lower() == "be";
+  return isOfNode ? std::optional(NetworkRate{rate, /*isOfDevice=*/false}) : std::nullopt;
 }
 
 } // namespace

@@ -94,7 +94,7 @@ void setRecomputeOfTest(Fields &fields, ParallelDegrees &layout) {
     layout.recompute = RecomputeChoice::Full;
   else if (text == "selective" && fields.text("recompute_modules").empty())
     layout.recompute = RecomputeChoice::Attention;
-  else if (!text.empty())
+  else if (!text.empty() && text != "none")
     fields.leaveOut("recompute unknown: " + text + " " + fields.text("recompute_modules").str());
 }
 

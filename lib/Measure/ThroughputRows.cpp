@@ -115,7 +115,8 @@ void setRecompute(Fields &fields, Measurement &row) {
     layout.recompute = RecomputeChoice::Full;
   else if (text == "selective")
     layout.recompute = selective(fields, row);
-  else if (text == "none" || (text.empty() && isOfRecipe(fields)))
+  else if (llvm::is_contained({"none", "no", "false", "off", "0"}, llvm::StringRef(text)) ||
+           (text.empty() && isOfRecipe(fields)))
     layout.recompute = RecomputeChoice::None;
   else
     fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + text);
@@ -163,12 +164,21 @@ int64_t zeroOf(Fields &fields) {
   return fields.whole("zero_stage", 0, /*least=*/0);
 }
 
+/// dp, or what the other degrees leave of the devices where its cell is blank.
+int64_t dataOf(Fields &fields, const Measurement &row) {
+  const int64_t others = row.layout.tensor * row.layout.pipeline * row.layout.context;
+  if (!fields.text("dp").empty() || row.devices % others != 0)
+    return fields.needed("dp");
+  return row.devices / others;
+}
+
 void setLayout(Fields &fields, Measurement &row) {
   ParallelDegrees &layout = row.layout;
+  row.devices = fields.needed("num_devices");
   layout.tensor = fields.needed("tp");
   layout.pipeline = fields.needed("pp");
   layout.context = std::max<int64_t>(1, fields.whole("cp", 1, /*least=*/0));
-  layout.data = fields.needed("dp");
+  layout.data = dataOf(fields, row);
   layout.experts = std::max<int64_t>(1, fields.whole("ep", 1, /*least=*/0));
   layout.microBatch = fields.needed("micro_batch");
   if (int64_t chunks = fields.whole("vp", 1, /*least=*/0); chunks > 1 && layout.pipeline > 1)
@@ -186,7 +196,6 @@ void setLayout(Fields &fields, Measurement &row) {
   if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone
     fields.leaveOut("a heuristic cuts the weights");
   setRecompute(fields, row);
-  row.devices = fields.needed("num_devices");
   row.globalBatch = fields.needed("global_batch");
   row.overlaps = layout.zero == 3; // parameters come ahead of their use in every program that cuts them
 }
@@ -195,9 +204,11 @@ void setFigures(Fields &fields, Measurement &row) {
   std::string metric = fields.lower("measured_metric");
   llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
   const std::string remarks = metric + "; " + fields.lower("table_or_url") + "; " + fields.lower("notes");
-  row.ranOut = llvm::StringRef(metric).contains("feasib") && saysOutOfMemory(fields.text("measured_value"));
+  row.ranOut = saysOutOfMemory(fields.text("measured_value"));
   auto isFor = [&](char what) { return use.empty() || use.contains(what); };
   row.seconds = fields.figure("iteration_time_s", isFor('T'));
+  if (row.ranOut && row.seconds)
+    fields.leaveOut("a step time of a run that ran out of memory");
   bool isAnalytic = notes.contains_insensitive("analytic");
   if (std::optional<double> memory = fields.figure("memory_gb", isFor('M') && !isAnalytic))
     row.memoryBytes = *memory * (saysBinaryUnits(remarks) ? double(1 << 30) : 1e9);

@@ -34,7 +34,9 @@ TEST_CASE("memory is what the driver reports, not what the name rounds it to") {
   CHECK(overridesOf("V100-SXM2-32GB") == Overrides{"device.memory_bytes=31.75GiB"});
   CHECK(overridesOf("NVIDIA GB200 NVL72").empty());                              // no source is known
   for (const char *name : {"NVIDIA H100 96GB HBM2e, 500 W", "H100 SXM (HBM2e)"}) // slower than that of 80 GB
-    CHECK(overridesOf(name) == Overrides{"device.memory_bytes=96GB", "device.memory_bytes_per_second=2.4TB/s"});
+    CHECK(overridesOf(name) == Overrides{"device.memory_bytes=95.04GiB", "device.memory_bytes_per_second=2.4TB/s",
+                                         "device.peak_flops_per_second.bf16=9.12e14",
+                                         "device.peak_flops_per_second.f16=9.12e14"});
 }
 
 TEST_CASE("a stated network replaces that of the preset") {
@@ -55,6 +57,11 @@ TEST_CASE("a stated network replaces that of the preset") {
   CHECK(networkOf("H100 (Grand Teton, 8/node NVLink, RDMA 400 Gb/s per GPU)") == "50000MB/s");
   CHECK(networkOf("H100, 8x 400Gb/s") == "50000MB/s");
   CHECK(networkOf("H100, 4xEDR") == "6250MB/s");
+  CHECK(networkOf("A100, 0.8 Tbps per node") == "12500MB/s");
+  CHECK(networkOf("A100, 800Gb per node") == "12500MB/s");
+  CHECK(networkOf("A100, TCP 100 gbps") == "1563MB/s");
+  CHECK(networkOf("A100, 25GbE") == "391MB/s");
+  CHECK(networkOf("A100, 10 Gbps network") == "156MB/s");
   CHECK(networkOf("V100-16GB, 25 Gbps between hosts") == "3125MB/s"); // its nodes have one link
   for (const char *name : {"A100 (NVLink 600 GB/s per GPU)", "A100, IB HDR", "A100, 200 Gb/s InfiniBand", "A100-80GB",
                            "TPU v4, 100 Gb/s per host"})
@@ -68,6 +75,12 @@ TEST_CASE("names of hardware are written together, too") {
   CHECK(clusterOf("Ascend910B") == "atlas-900-a2");
   CHECK(clusterOf("TPUv4") == "tpu-v4");
   CHECK(clusterOf("TPUv5p") == "tpu-v5p");
+  CHECK(clusterOf("8x A100s 40 GB") == "dgx-a100-40gb");
+  CHECK(clusterOf("H100SXM") == "dgx-h100");
+  CHECK(clusterOf("DGX A100 320GB") == "dgx-a100-40gb");
+  CHECK(clusterOf("DGX A100 640GB") == "dgx-a100-80gb");
+  for (const char *other : {"NVIDIA RTX A1000", "A100X", "V100S", "TPU v4i"})
+    CHECK(clusterOf(other).empty());
   CHECK(clusterOf("GH100").empty());
   CHECK(clusterOf("GB300").empty());
 }
@@ -81,5 +94,7 @@ TEST_CASE("parts of a known name that no preset describes are left out") {
   CHECK(reasonFor("A100-SXM-64GB") == "known is the A100 with 40 or 80 GB, not with 64");
   CHECK(reasonFor("H100 96GB SXM") == "known is the H100 with 80 GB, not with 96");
   CHECK(reasonFor("NVIDIA H100-80GB, NVLink").empty());
+  CHECK(reasonFor("DGX H100 (640GB)").empty());
   CHECK(reasonFor("H100 96GB HBM2e").empty());
+  CHECK(reasonFor("SXM H100 (95GB), HBM2e").empty());
 }

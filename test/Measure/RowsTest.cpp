@@ -211,6 +211,8 @@ TEST_CASE("rows that cannot be used have a reason") {
   CHECK(reasonOf({{"hardware", ""}}) == "no hardware");
   CHECK(reasonOf({{"recompute", ""}}) == "recompute is not stated");
   CHECK(reasonOf({{"recompute", "some"}}) == "recompute unknown: some");
+  for (const char *none : {"none", "no", "False", "off", "0"})
+    CHECK(reasonOf({{"recompute", none}}).empty());
   CHECK(reasonOf({{"precision", "FP8"}}) == "precision of 8 bits or fewer");
   CHECK(reasonOf({{"precision", "posit"}}) == "precision unknown: posit");
   CHECK(reasonOf({{"global_batch", ""}}) == "no global_batch");
@@ -244,6 +246,12 @@ TEST_CASE("figures to compare with are above 0") {
   CHECK(reasonOf({{"iteration_time_s", "0.0"}}) == "iteration_time_s '0.0' is not above 0");
 }
 
+TEST_CASE("dp is what other degrees leave of the devices where its cell is blank") {
+  Measurement row = readRows({throughputCells({{"num_devices", "8"}, {"tp", "2"}, {"pp", "2"}, {"dp", ""}})}).front();
+  CHECK(row.layout.data == 2);
+  CHECK(reasonOf({{"num_devices", "9"}, {"tp", "2"}, {"dp", ""}}) == "no dp");
+}
+
 TEST_CASE("a row that ran out of memory has no time") {
   auto rowOf = [](const char *outcome) {
     return readRows({throughputCells({{"measured_metric", "FEASIBILITY"},
@@ -257,6 +265,13 @@ TEST_CASE("a row that ran out of memory has no time") {
     CHECK(rowOf(outcome).ranOut);
     CHECK(!rowOf(outcome).seconds);
   }
+  Measurement timed =
+      readRows({throughputCells({{"measured_metric", "step time"}, {"measured_value", "OOM"}})}).front();
+  CHECK(timed.leftOut == "a step time of a run that ran out of memory");
+  const Cells latency =
+      throughputCells({{"measured_metric", "step time (s)"}, {"measured_value", "OOM"}, {"iteration_time_s", ""}});
+  CHECK(readRows({latency}).front().ranOut);
+  CHECK(readRows({latency}).front().leftOut.empty());
   for (const char *outcome : {"no OOM", "ran, not out of memory", "did not run out of memory", "fits"})
     CHECK(!rowOf(outcome).ranOut);
 }

@@ -45,6 +45,7 @@ struct Device {
   EfficiencyCurve contractionEfficiency;   ///< over FLOPs of one local contraction
   int64_t multiprocessors = 0;             ///< tiles of a contraction computed at a time; 0: as many as there are
   EfficiencyCurve attentionEfficiency;     ///< over the size of a head, for long sequences; may be unknown
+  EfficiencyCurve tunedAttention;          ///< the same of kernels that were written for this device; may be unknown
   double maskedAttentionShare = 1;         ///< what a mask for each query leaves of an attention's speed
   EfficiencyCurve memoryEfficiency;        ///< over bytes of one local op
   double speedVariation = 0;               ///< standard deviation of devices of this kind, as a share of their speed

@@ -18,6 +18,7 @@ namespace apc {
 struct Runtime {
   std::string name, description;
   bool fusesAttention = true;      ///< scores never leave the device's fast memory
+  bool tunesAttention = false;     ///< its attention has kernels written for the device, where there are any
   double attentionShare = 1;       ///< the speed of its kernels beside the device's attention efficiency
   bool skipsMaskedKeys = true;     ///< under a causal mask half of the scores are not computed
   double scoreForwardBytes = 0;    ///< streamed for each score between the products of an attention in parts

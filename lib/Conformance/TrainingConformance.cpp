@@ -3,6 +3,7 @@
 #include "TrainingPlans.h"
 
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
+#include "apc/Autodiff/MixedSamples.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
@@ -165,6 +166,10 @@ TrainingFault TrainingRunner::judgeAccumulated() {
   bool hasStatistics = !own.options.freezesBatchNorm && takesBatchStatistics(mainOf(*model->module));
   if (batch % count != 0 || hasStatistics)
     return std::nullopt;
+  if (std::string mixer = mixerOfSamples(mainOf(*apart)); !mixer.empty()) {
+    remark = "; not in micro-batches: samples depend on each other by '" + mixer + "'";
+    return std::nullopt;
+  }
   mlir::OwningOpRef<mlir::ModuleOp> smaller = apart->clone();
   if (llvm::Error error = changeBatch(mainOf(*smaller), batch / count)) {
     remark = "; not in micro-batches: " + takeMessage(std::move(error)).second;

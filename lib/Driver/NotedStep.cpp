@@ -1,5 +1,6 @@
 // A training step with remarks on it.
 #include "apc/Autodiff/DecomposeBatchNormalization.h"
+#include "apc/Autodiff/MixedSamples.h"
 #include "apc/Driver/ImportStep.h"
 #include "apc/Driver/TrainModel.h"
 #include "apc/IR/MainFunction.h"
@@ -22,13 +23,29 @@ static std::string heldNote(mlir::ModuleOp module, const PlanRequest &request) {
                        without);
 }
 
+/// The note on an op by which samples depend on each other, of a step in micro-batches or copies.
+static std::string mixingNote(mlir::ModuleOp module, const PlanRequest &request) {
+  const std::string mixer = mixerOfSamples(mainOf(module));
+  if (mixer.empty())
+    return "";
+  return llvm::formatv("samples of a batch depend on each other (op '{0}'): {1} of {2} samples know only their own, so "
+                       "that the step is not that of the whole batch",
+                       mixer, copiesOf(request) > 1 ? "copies" : "micro-batches",
+                       *request.microBatch / copiesOf(request));
+}
+
 /// Remarks on the step that a request asks for, of `module`, a forward pass.
 static std::vector<std::string> notesOfModel(mlir::ModuleOp module, const PlanRequest &request) {
   if (std::string held = heldNote(module, request); !held.empty())
     return {held};
   const int64_t copies = copiesOf(request);
-  if (request.mode == StepMode::Infer || microBatchesOf(request) * copies == 1 ||
-      request.batchNorm == BatchNormMode::Frozen || !takesBatchStatistics(mainOf(module)))
+  if (request.mode == StepMode::Infer || microBatchesOf(request) * copies == 1)
+    return {};
+  if (!takesBatchStatistics(mainOf(module))) {
+    std::string mixing = mixingNote(module, request);
+    return mixing.empty() ? std::vector<std::string>() : std::vector<std::string>{mixing};
+  }
+  if (request.batchNorm == BatchNormMode::Frozen)
     return {};
   return {llvm::formatv("batch normalisation takes the statistics of each {0} of {1} samples, not of all {2}: "
                         "the step is not that of the whole batch",

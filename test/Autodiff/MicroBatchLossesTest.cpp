@@ -1,7 +1,13 @@
 // Losses of many forms in micro-batches, against the whole batch.
 #include "TrainingPrograms.h"
 
+#include "apc/Autodiff/MixedSamples.h"
+#include "apc/IR/Apc.h"
 #include "apc/IR/Kernels/Evaluate.h"
+#include "apc/IR/MainFunction.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 
 #include <catch2/catch.hpp>
 
@@ -215,6 +221,40 @@ TEST_CASE("Numbers that were made from the batch are those of a micro-batch") {
   %loss = "apc.add"(%per, %norm) : (S, S) -> S loc("loss"))");
   checkParts(count + R"(  %raised = "apc.add"(%count, %two) : (S, S) -> S loc("raised")
   %loss = "apc.div"(%sum, %raised) : (S, S) -> S loc("loss"))");
+}
+
+/// The op by which samples of a model with such a body depend on each other.
+static std::string mixerIn(const std::string &body) {
+  mlir::MLIRContext context;
+  context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(modelText(body, "tensor<f64>", samples), &context);
+  REQUIRE(module);
+  return mixerOfSamples(mainOf(*module));
+}
+
+TEST_CASE("Ops by which samples depend on each other are found where rows of the batch go on") {
+  const std::string sum = R"(
+  %loss = "apc.reduce_sum"(%z, %none) {keepdims = 0 : i64} : (Y, none) -> S loc("loss"))";
+  auto softmaxAlong = [](int axis) {
+    return R"(
+  %z = "apc.softmax"(%y) {axis = )" +
+           std::to_string(axis) + R"( : i64} : (Y) -> Y loc("softmax"))";
+  };
+  CHECK(mixerIn(softmaxAlong(0) + sum) == "softmax");
+  CHECK(mixerIn(softmaxAlong(1) + sum).empty());
+  for (const char *kind : {"mean", "sum", "max", "l2"})
+    CHECK(mixerIn(R"(
+  %axes = apc.constant dense<0> : tensor<1xi64>
+  %m = "apc.reduce_)" +
+                  std::string(kind) + R"("(%y, %axes) {keepdims = 0 : i64} : (Y, tensor<1xi64>) -> V loc("m")
+  %z = "apc.sub"(%y, %m) : (Y, V) -> Y loc("centred"))" +
+                  sum) == "centred");
+  CHECK(mixerIn(R"(
+  %axes = apc.constant dense<1> : tensor<1xi64>
+  %m = "apc.reduce_mean"(%y, %axes) {keepdims = 1 : i64} : (Y, tensor<1xi64>) -> tensor<ROWSx1xf64> loc("m")
+  %z = "apc.sub"(%y, %m) : (Y, tensor<ROWSx1xf64>) -> Y loc("centred"))" +
+                sum)
+            .empty());
 }
 
 TEST_CASE("A step says which op makes its loss neither a sum nor a mean over samples") {

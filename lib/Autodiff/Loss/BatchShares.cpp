@@ -3,12 +3,14 @@
 
 #include "Quotients.h"
 
+#include "apc/Autodiff/MixedSamples.h"
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/Gradient.h"
 #include "apc/IR/Ops/Contraction/Contraction.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Loss/Loss.h"
+#include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -68,6 +70,8 @@ BatchShares::BatchShares(mlir::func::FuncOp main, const llvm::StringSet<> &train
     shares[argument] = finder.carriesAny(argument) ? BatchShare::Rows : BatchShare::Same;
   for (mlir::Operation &op : main.front().without_terminator()) {
     BatchShare share = shareOf(&op);
+    if (!firstMixer && mixesRows(&op))
+      firstMixer = &op;
     mlir::Operation *since = &op;
     for (mlir::Value operand : op.getOperands())
       if (mlir::Operation *earlier = unknownSince(operand); earlier && since == &op)
@@ -78,6 +82,33 @@ BatchShares::BatchShares(mlir::func::FuncOp main, const llvm::StringSet<> &train
         unknown[result] = since;
     }
   }
+}
+
+/// Along a dim that carries the batch once an op goes over all rows, or needs them together. Dims that carry it several
+/// times are batches behind each other, which ops take apart.
+bool BatchShares::mixesAlong(const FactorRule &rule, mlir::Value value, const RuleTensor &tensor) const {
+  for (auto [dim, factors] : llvm::enumerate(tensor.dims))
+    if (finder.timesCarried(value, static_cast<unsigned>(dim)) == 1)
+      for (FactorId factor : factors)
+        if (rule.isReduction(factor) || (rule.factor(factor).whole && rule.factor(factor).size > 1))
+          return true;
+  return false;
+}
+
+bool BatchShares::mixesRows(mlir::Operation *op) const {
+  if (llvm::isa<ConcatOp>(op) || llvm::none_of(op->getResults(), [&](mlir::Value r) { return finder.carriesAny(r); }))
+    return false;
+  auto isOfAll = [&](mlir::Value operand) {
+    return isFloat(operand) &&
+           (isSummed(of(operand)) || (of(operand) == BatchShare::Unknown && !finder.carriesAny(operand)));
+  };
+  if (llvm::any_of(op->getOperands(), isOfAll))
+    return true;
+  const FactorRule *rule = finder.ruleOf(op);
+  if (!rule || rule->work == Work::View)
+    return false;
+  return llvm::any_of(llvm::zip_equal(op->getOperands(), rule->operands),
+                      [&](const auto &each) { return mixesAlong(*rule, std::get<0>(each), std::get<1>(each)); });
 }
 
 llvm::ArrayRef<unsigned> BatchShares::termsOf(mlir::Operation *op) const {
@@ -230,6 +261,16 @@ BatchShare BatchShares::shareOf(mlir::Operation *op) {
     return joined(op, group);
   }
   return reduced(op, *rule);
+}
+
+std::string placeName(mlir::Operation *op) {
+  auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
+  return name ? name.getName().str() : op->getName().stripDialect().str();
+}
+
+std::string mixerOfSamples(mlir::func::FuncOp main) {
+  mlir::Operation *mixer = BatchShares(main, /*trained=*/{}).mixer();
+  return mixer ? placeName(mixer) : "";
 }
 
 } // namespace apc

@@ -38,8 +38,14 @@ public:
   mlir::Operation *dividerOf(mlir::Operation *op) const { return dividers.lookup(op); }
   /// The op from which on the value does not follow from those of micro-batches, or is mixed; null where there is none.
   mlir::Operation *unknownSince(mlir::Value value) const { return unknown.lookup(value); }
+  /// The first op whose result still has the rows of the batch, each of which may depend on other samples: a softmax
+  /// over the batch, or x - mean(x) over it. Null where there is none. Normalisations over the batch by an operator of
+  /// their own count as well.
+  mlir::Operation *mixer() const { return firstMixer; }
 
 private:
+  bool mixesRows(mlir::Operation *op) const;
+  bool mixesAlong(const FactorRule &rule, mlir::Value value, const RuleTensor &tensor) const;
   BatchShare shareOf(mlir::Operation *op);
   BatchShare reduced(mlir::Operation *op, const FactorRule &rule) const;
   BatchShare joined(mlir::Operation *op, llvm::ArrayRef<unsigned> terms);
@@ -54,6 +60,10 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 2>> terms;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> dividers;
   llvm::DenseMap<mlir::Value, mlir::Operation *> unknown;
+  mlir::Operation *firstMixer = nullptr;
 };
+
+/// The name of an op in its model; its kind where it has none.
+std::string placeName(mlir::Operation *op);
 
 } // namespace apc

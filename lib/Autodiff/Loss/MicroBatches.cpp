@@ -234,11 +234,6 @@ mlir::Value LossWeigher::weigh(const BatchShares &shares, mlir::Value value) {
   return weighed[value] = made();
 }
 
-std::string placeName(mlir::Operation *op) {
-  auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return name ? name.getName().str() : op->getName().stripDialect().str();
-}
-
 /// Of a loss that does not follow from those of micro-batches.
 WeighedLoss LossWeigher::byMaker(mlir::Operation *since) {
   mlir::Operation *maker = makerOf(loss);

@@ -75,7 +75,8 @@ bool ProblemBuilder::mayPay(ValueId value, OpGraph::Use use) {
     return entry->second;
   // Mostly the last row says so: a tensor that is cut over all axes.
   llvm::ArrayRef<Sharding> sources = column(from);
-  for (llvm::ArrayRef<Sharding> some : {sources.take_back(1), sources.drop_back(1)})
+  const size_t last = std::min<size_t>(1, sources.size()); // none where a filter leaves the producer no strategy
+  for (llvm::ArrayRef<Sharding> some : {sources.take_back(last), sources.drop_back(last)})
     if (!entry->second)
       alone.between(graph.value(value).shape, some, column(to), [&](size_t, RedistributionSeconds::Row seconds) {
         entry->second |= llvm::any_of(seconds, [](std::optional<double> cell) { return cell && *cell > 0; });

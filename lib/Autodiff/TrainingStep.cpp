@@ -67,6 +67,11 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
     ParameterUse &use = uses.emplace_back(ParameterUse{parameter.getName().str(), false, ""});
     const auto *tied =
         llvm::find_if(ties, [&](const TiedParameters &each) { return each.second == parameter.getName(); });
+    if (tied != ties.end() && isFrozen != (!freeze.empty() && frozen.match(tied->first)))
+      return inputError(
+          "--freeze '{0}' matches one of '{1}' and '{2}', which --tie makes one parameter; freeze both or "
+          "neither",
+          freeze, tied->first, tied->second);
     if (tied != ties.end())
       use.reason = "is '" + tied->first + "', stored twice";
     else if (parameter->hasAttr(roleAttribute))

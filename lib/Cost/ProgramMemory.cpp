@@ -11,8 +11,9 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   int64_t others = graph.othersInFlight();
   if (others == 0)
     return;
-  size_t backward = time.at(graph.inFlight->backward), last = 0;
-  size_t weights = time.at(graph.inFlight->weights.value_or(graph.inFlight->backward));
+  const InFlight &inFlight = *graph.inFlight;
+  size_t backward = time.at(inFlight.backward), last = 0;
+  size_t weights = time.at(inFlight.weights.value_or(inFlight.backward));
   const int64_t runs = graph.microBatches();
   for (size_t at = 0; at < time.size(); ++at)
     if (graph.op(time.opAt(at)).repeats == runs)
@@ -24,8 +25,19 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
     bool isKept = isHeldAt(backward) || isHeldAt(weights);
     if (!isKept || isWeight[value.value.index()] || graph.isAccumulated(value.value))
       continue;
-    value.bytes = multiplySaturating(value.bytes, others);
-    addLive(0, last, value);
+    auto addOthers = [&](size_t begin, size_t end, bool inWeights) {
+      PeakValue ofOthers = value;
+      const int64_t holding = inFlight.othersHolding(isHeldAt(backward), isHeldAt(weights), inWeights);
+      ofOthers.bytes = multiplySaturating(value.bytes, holding);
+      if (begin <= end && holding > 0)
+        addLive(begin, end, ofOthers);
+    };
+    if (!inFlight.waiting) {
+      addOthers(0, last, /*inWeights=*/false);
+      continue;
+    }
+    addOthers(0, weights - 1, /*inWeights=*/false);
+    addOthers(weights, last, /*inWeights=*/true);
   }
 }
 

@@ -3,7 +3,18 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 namespace apc {
+
+int64_t InFlight::othersHolding(bool atBackward, bool atWeights, bool inWeights) const {
+  const int64_t others = microBatches - 1;
+  if (!weights || !waiting)
+    return atBackward || atWeights ? others : 0;
+  // While gradients of weights are made, the one that runs is among those that wait.
+  const int64_t wait = std::clamp<int64_t>(*waiting - (inWeights ? 1 : 0), 0, others);
+  return (atBackward ? others - wait : 0) + (atWeights ? wait : 0);
+}
 
 std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
   std::vector<size_t> numUses(values.size());

@@ -308,13 +308,15 @@ static size_t beginOf(const StageGraph &stage, StagePart part) {
   return first;
 }
 
-OpGraph withInFlight(const StageGraph &stage, int64_t microBatches) {
+OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optional<int64_t> waiting) {
   OpGraph graph = stage.graph;
   size_t backward = beginOf(stage, StagePart::InputGradients), weights = beginOf(stage, StagePart::WeightGradients);
   if (backward < graph.ops.size())
     graph.inFlight = InFlight{microBatches, OpId(backward), {}};
-  if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size())
+  if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size()) {
     graph.inFlight->weights = OpId(weights);
+    graph.inFlight->waiting = waiting;
+  }
   return graph;
 }
 

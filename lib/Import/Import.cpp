@@ -1,6 +1,7 @@
 // The importer's front: file -> parsed model -> module, with one error for everything that is wrong.
 #include "apc/Import/Import.h"
 
+#include "Module/ConstantIndices.h"
 #include "Module/GraphImporter.h"
 #include "Module/InputValues.h"
 #include "Module/Sequences.h"
@@ -457,6 +458,9 @@ llvm::Expected<ImportedModel> importModel(llvm::StringRef bytes, llvm::StringRef
       return error;
     state.report.notes.push_back(takeMessage(std::move(error)).second);
   }
+  if (state.module)
+    if (llvm::Error error = checkConstantIndices(state))
+      return error;
   state.report.sha256 = sha256Hex(bytes);
   return ImportedModel{std::move(state.module), std::move(state.report), std::move(state.folded)};
 }

@@ -26,6 +26,12 @@ llvm::Error checkModes(const PlanRequest &request) {
     return inputError("--parallel data takes no pins ({0} {1} given): the batch decides; accepted with pins are "
                       "'auto', 'semi' and 'hybrid'",
                       numPins, numPins == 1 ? "is" : "are");
+  if (std::optional<int64_t> zero = zeroStage(request.zero);
+      request.parallel == ParallelMode::Data && zero.value_or(0) > 0)
+    return inputError("--parallel data keeps parameters and states whole on every device: with it --zero 0 is "
+                      "accepted, not {0}; 'apc evaluate --layout dp=N,zero={0}' costs data parallelism with ZeRO, and "
+                      "--parallel auto searches it",
+                      *zero);
   bool isSearched = request.parallel == ParallelMode::Auto || request.parallel == ParallelMode::Semi;
   if (request.pipeline.isOn() && !isSearched)
     return inputError("--pipeline {0} with --parallel {1}: the stages of a pipeline are searched; accepted are 'auto' "

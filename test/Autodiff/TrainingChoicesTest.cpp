@@ -109,6 +109,18 @@ TEST_CASE("Parameters of which each is tied to the next are one, in whatever ord
   }
 }
 
+TEST_CASE("Parameters that are one by a tie are frozen together") {
+  TrainingOptions options = optionsFor("sum:y");
+  options.ties = {{"W0", "W1"}};
+  options.freeze = "W1";
+  CHECK(refusalOf(productsText(3), options) ==
+        "--freeze 'W1' matches one of 'W0' and 'W1', which --tie makes one parameter; freeze both or neither");
+  options.freeze = "W0";
+  CHECK_THAT(refusalOf(productsText(3), options), Contains("freeze both or neither"));
+  options.freeze = "W[01]";
+  CHECK(BuiltStep(productsText(3), options).trained() == Lines{"W2"});
+}
+
 TEST_CASE("Ties that go around and contradict each other are refused") {
   TrainingOptions options = optionsFor("sum:y");
   options.ties = {{"W0", "W1", false}, {"W1", "W0", true}};

@@ -52,6 +52,18 @@ TEST_CASE("small floats stay constants, lists of floats are weights, integers ar
                                 Contains("apc.constant dense<[0, 1]>"));
 }
 
+TEST_CASE("constant indices lie inside the dim that they pick from") {
+  auto graphWith = [](const char *index) {
+    return serialize(intTensor("initializer", "index", {"2"}, {"0", index}) +
+                     node("Gather", {"x", "index"}, {"y"}, "name: \"rows\"") + input("x", {"4", "2"}) + output("y"));
+  };
+  for (const char *inside : {"3", "-4"})
+    CHECK_THAT(importText(graphWith(inside))->text(), Contains("apc.gather"));
+  for (const char *outside : {"4", "-5"})
+    CHECK_THAT(importError(graphWith(outside)), Contains("op 'rows' (Gather) picks element " + std::string(outside) +
+                                                         " of a dim of 4, which has -4 to 3"));
+}
+
 TEST_CASE("weights that a shape depends on are read after all") {
   auto model = importText(serialize(node("Resize", {"x", "", "scales"}, {"y"}) +
                                     "initializer { name: \"scales\" data_type: 1 dims: 4 float_data: 1 float_data: 1 "

@@ -131,6 +131,29 @@ TEST_CASE("Interleaved stages that nearly fit are tried with the short warm-up, 
   CHECK(llvm::none_of(far, isShort));
 }
 
+// With twice the samples a step takes half as long, and fits where everything is recomputed.
+TEST_CASE("A layout that is much faster but does not fit is tried with everything recomputed, too") {
+  auto lastOf = [](double secondsOfTwo) {
+    auto own = [&](const ParallelDegrees &layout) {
+      LayoutFigures figures;
+      figures.memoryLimitBytes = 100;
+      const bool isFull = policyOf(layout) == RecomputeChoice::Full;
+      figures.stepSeconds = (layout.microBatch == 2 ? secondsOfTwo : 10) * (isFull ? 1.3 : 1);
+      figures.memory[MemoryCategory::Activations] = layout.microBatch == 2 && !isFull ? 120 : 60;
+      return figures;
+    };
+    auto tryOne = [&](const ParallelDegrees &layout,
+                      std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+      return std::optional(own(layout));
+    };
+    auto mayTry = [&](const ParallelDegrees &layout) { return layout.pipeline == 2 && layout.microBatch <= 2; };
+    return llvm::cantFail(improveLayout({start(), own(start())}, {1536}, most, mayTry, tryOne)).layout;
+  };
+  CHECK(lastOf(5).microBatch == 2);
+  CHECK(policyOf(lastOf(5)) == RecomputeChoice::Full);
+  CHECK(lastOf(9).microBatch == 1);
+}
+
 TEST_CASE("No policy that keeps less is tried beside a layout that memory costs no time") {
   auto policiesOfLast = [](bool isByMemory) {
     DescentTrials trials;

@@ -79,11 +79,17 @@ using TiedOps = std::vector<OpId>;
 /// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
 /// values of three others wait that ops before op 37 made and ops from there on read. Where gradients of weights are a
 /// part of their own, from op 52 on, micro-batches wait there, too: {4, op 37, op 52}. Each of the others then counts
-/// for both places.
+/// for both places, unless it is known how many wait for gradients of weights alone: {4, op 37, op 52, 2}.
 struct InFlight {
   int64_t microBatches = 1;
   OpId backward;                    ///< the first op of the backward pass
   std::optional<OpId> weights = {}; ///< the first op of a part of gradients of weights
+  /// The most micro-batches, of those in flight, for which gradients of weights alone are left to make.
+  std::optional<int64_t> waiting = {};
+
+  /// How many of the others hold a value that is there at the first op of the backward pass, or of the gradients of
+  /// weights, while an op runs \p inWeights or before.
+  int64_t othersHolding(bool atBackward, bool atWeights, bool inWeights) const;
 
   friend bool operator==(const InFlight &, const InFlight &) = default;
 };

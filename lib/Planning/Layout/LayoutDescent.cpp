@@ -191,25 +191,35 @@ private:
     return false;
   }
 
-  /// True where the layout, with the short warm-up, or with the next policy, is the best.
+  /// True where the layout, or one of those that need less memory, is the best.
   llvm::Expected<bool> tryInLessMemory(const ParallelDegrees &next) {
     llvm::Expected<std::optional<bool>> isBetter = tryOne(next);
     if (!isBetter)
       return isBetter.takeError();
     if (isBetter->has_value())
       return **isBetter;
-    if (std::optional<ParallelDegrees> shorter = withShortWarmUp(tooLarge.back(), step)) {
-      isBetter = tryOne(*shorter);
-      if (!isBetter)
-        return isBetter.takeError();
-      if (isBetter->value_or(false))
-        return true;
+    for (const ParallelDegrees &own : inLessMemory(EvaluatedLayout(tooLarge.back()))) {
+      isBetter = tryOne(own);
+      if (!isBetter || isBetter->value_or(false))
+        return isBetter ? llvm::Expected<bool>(true) : isBetter.takeError();
     }
-    if (std::optional<RecomputeChoice> policy = nextPolicy(next))
-      isBetter = tryOne(withPolicy(next, *policy));
-    if (!isBetter)
-      return isBetter.takeError();
-    return isBetter->value_or(false);
+    return false;
+  }
+
+  /// A layout that would be faster with the short warm-up, with the next policy, and, where that may still be faster,
+  /// with everything recomputed: a forward pass more, of the three that a step takes.
+  std::vector<ParallelDegrees> inLessMemory(const EvaluatedLayout &large) const {
+    std::vector<ParallelDegrees> all;
+    if (std::optional<ParallelDegrees> shorter = withShortWarmUp(large, step))
+      all.push_back(*shorter);
+    const std::optional<RecomputeChoice> policy = nextPolicy(large.layout);
+    if (policy)
+      all.push_back(withPolicy(large.layout, *policy));
+    constexpr double withForward = 4.0 / 3;
+    if (policy && *policy != RecomputeChoice::Full &&
+        withForward * large.figures.stepSeconds < best.figures.stepSeconds)
+      all.push_back(withPolicy(large.layout, RecomputeChoice::Full));
+    return all;
   }
 
   /// Is it the best? None where it would be, but does not fit.

@@ -31,9 +31,10 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 
 /// The last of the layouts that follow \p from, each a neighbour of the one before and faster than that, until no
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
-/// is tried once more with the short warm-up, where it may fit so, and with the next policy of recomputation; beside
-/// one whose strategies memory does not bind, no policy that keeps less is tried for itself, because it only adds work.
-/// At last policies are mixed (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// is tried once more with the short warm-up, where it may fit so, with the next policy of recomputation, and with
+/// everything recomputed where it is so much faster that this may help; beside one whose strategies memory does not
+/// bind, no policy that keeps less is tried for itself, because it only adds work. At last policies are mixed
+/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);
 

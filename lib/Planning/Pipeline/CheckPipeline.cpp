@@ -74,6 +74,7 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
   };
   CheckedStages checked;
   std::vector<int64_t> inFlight = point.inFlight();
+  std::vector<std::optional<int64_t>> waiting = point.waiting();
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     std::string place = llvm::formatv("stages[{0}].", index).str();
     uint32_t worker = point.lists.shape.workerOf(static_cast<uint32_t>(index));
@@ -82,7 +83,7 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
     check(expectSame(place + "first_rank", stage.firstRank, firstRankOf(worker), schedule));
     if (llvm::Error error = check.take())
       return std::move(error);
-    OpGraph graph = withInFlight(step.stages[index], inFlight[index]);
+    OpGraph graph = withInFlight(step.stages[index], inFlight[index], waiting[index]);
     auto own = checkStageStatements(graph, plan, stage, worker);
     if (!own)
       return noPlanError("{0}{1}", place, takeMessage(own.takeError()).second);

@@ -43,12 +43,14 @@ PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &pa
 }
 
 /// The bytes of a device of a planned stage with so many micro-batches in flight.
-double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight) {
+double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight,
+                 std::optional<int64_t> waiting = std::nullopt) {
   const StageGraph &stage = planned.step->stages[index];
   const StageAnswer &answer = *planned.stages[index];
   const Candidate &own = *answer.candidate;
   CostModel model(answer.task->pool, own.mesh);
-  StepPeak peak = graphMemory(withInFlight(stage, inFlight), own.strategies, model, own.cost.moves, own.cost.buckets);
+  StepPeak peak =
+      graphMemory(withInFlight(stage, inFlight, waiting), own.strategies, model, own.cost.moves, own.cost.buckets);
   return static_cast<double>(peak.memory.total());
 }
 
@@ -87,12 +89,13 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
   const bool isSplit = own.splitsBackward;
   for (bool splits : {isSplit, !isSplit}) {
     const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
-    const double one = bytesWith(holding, stage, 1), held = bytesWith(holding, stage, 2) - one;
+    const double one = bytesWith(holding, stage, 1);
+    const Bytes ofStage{one, bytesWith(holding, stage, 2) - one, bytesWith(holding, stage, 2, 0) - one,
+                        bytesWith(holding, stage, 2, 1) - one};
     for (const auto &[layer, part] : byLayer) {
-      double ofStage = planned.seconds[stage].ofMicroBatch();
-      double ratio = ofStage > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / ofStage : 0;
-      layers[layer].bytesOf(splits).held += strength * ratio * held;
-      layers[layer].bytesOf(splits).fixed += strength * ratio * (one - held);
+      double seconds = planned.seconds[stage].ofMicroBatch();
+      double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;
+      layers[layer].bytesOf(splits) += ofStage * (strength * ratio);
     }
   }
   for (const auto &[layer, part] : byLayer)
@@ -119,13 +122,13 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
   Layer sum;
   for (const Layer &layer : llvm::ArrayRef(layers).slice(begin, end - begin)) {
     sum.seconds += layer.seconds;
-    sum.whole += layer.whole;
+    sum.unsplit += layer.unsplit;
     sum.split += layer.split;
   }
   const double slower = 1 / workers.strengthOf(static_cast<uint32_t>(stage));
   sum.seconds = scaled(sum.seconds, slower);
-  for (Bytes *bytes : {&sum.whole, &sum.split})
-    *bytes = {bytes->held * slower, bytes->fixed * slower};
+  for (Bytes *bytes : {&sum.unsplit, &sum.split})
+    *bytes = *bytes * slower;
   return sum;
 }
 
@@ -135,21 +138,26 @@ std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoi
 }
 
 PipelineForecast::InFlightOfWorkers PipelineForecast::inFlightOf(const PipelinePoint &point) {
-  InFlightOfWorkers inFlight;
+  InFlightOfWorkers inFlight{{}, point.waiting()};
   for (uint32_t worker = 0; worker < point.lists.shape.workers; ++worker)
-    inFlight.push_back(point.inFlightTogether(worker));
+    inFlight.together.push_back(point.inFlightTogether(worker));
   return inFlight;
 }
 
 double PipelineForecast::fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
                                       llvm::ArrayRef<Bytes> stages) {
   double fullest = 0;
-  for (auto [worker, times] : llvm::enumerate(inFlight))
+  for (auto [worker, times] : llvm::enumerate(inFlight.together))
     for (const std::vector<int64_t> &held : times) {
       double bytes = 0;
       for (auto [chunk, count] : llvm::enumerate(held)) {
-        const Bytes &own = stages[shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk))];
-        bytes += own.fixed + own.held * static_cast<double>(std::max<int64_t>(1, count));
+        const uint32_t stage = shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk));
+        const Bytes &own = stages[stage];
+        const auto others = static_cast<double>(std::max<int64_t>(1, count) - 1);
+        const auto waiting = static_cast<double>(inFlight.waiting[stage].value_or(0));
+        bytes +=
+            own.one + (inFlight.waiting[stage] ? own.whole * std::max(0.0, others - waiting) + own.waiting * waiting
+                                               : own.other * others);
       }
       fullest = std::max(fullest, bytes);
     }

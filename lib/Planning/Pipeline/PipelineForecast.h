@@ -8,8 +8,8 @@ namespace apc {
 /// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
 /// Other cuts and schedules are simulated with them, as if every layer kept its strategies: costs are taken once and
 /// weighed many times; on a worker of fewer devices it takes more seconds and bytes in proportion. Memory is in
-/// proportion: the bytes that a further micro-batch in flight adds to a stage, and the rest, are spread over its layers
-/// by their seconds.
+/// proportion: the bytes that a further micro-batch in flight adds to a stage, and those of one, are spread over its
+/// layers by their seconds.
 class PipelineForecast {
 public:
   /// \p places: ascending, in the forward pass of the step. \p other: the same cuts under a schedule that splits the
@@ -33,26 +33,34 @@ public:
 
 private:
   struct Bytes {
-    double held = 0;  ///< of each micro-batch in flight
-    double fixed = 0; ///< the rest
+    double one = 0;     ///< with one micro-batch in flight
+    double other = 0;   ///< of each other, wherever it waits
+    double whole = 0;   ///< of each other that waits for its backward pass
+    double waiting = 0; ///< of each other that waits for gradients of weights alone
 
     Bytes &operator+=(const Bytes &own) {
-      held += own.held;
-      fixed += own.fixed;
+      one += own.one;
+      other += own.other;
+      whole += own.whole;
+      waiting += own.waiting;
       return *this;
     }
+    Bytes operator*(double times) const { return {one * times, other * times, whole * times, waiting * times}; }
   };
   /// The seconds and bytes that a layer adds to its stage.
   struct Layer {
     PlanStageSeconds seconds;
-    Bytes whole, split; ///< under schedules that split the backward pass, or do not
+    Bytes unsplit, split; ///< under schedules that split the backward pass, or do not
 
-    Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : whole; }
+    Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : unsplit; }
   };
   void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
-  /// By worker, `PipelinePoint::inFlightTogether`.
-  using InFlightOfWorkers = std::vector<std::vector<std::vector<int64_t>>>;
+  /// The micro-batches of a point.
+  struct InFlightOfWorkers {
+    std::vector<std::vector<std::vector<int64_t>>> together; ///< by worker, `PipelinePoint::inFlightTogether`
+    std::vector<std::optional<int64_t>> waiting;             ///< by stage, `PipelinePoint::waiting`
+  };
   static InFlightOfWorkers inFlightOf(const PipelinePoint &point);
   std::optional<Expected> simulate(const PipelinePoint &point, const InFlightOfWorkers &inFlight,
                                    llvm::ArrayRef<size_t> firsts) const;

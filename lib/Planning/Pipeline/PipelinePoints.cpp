@@ -24,6 +24,19 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
   return most;
 }
 
+std::vector<std::optional<int64_t>> PipelinePoint::waiting() const {
+  std::vector<std::optional<int64_t>> waiting(lists.shape.numStages());
+  if (counts.chunks > 1)
+    return waiting;
+  for (auto [stage, inFlight] : llvm::enumerate(inFlight())) {
+    int64_t whole = 1;
+    for (const LiveCounts &live : simulator.liveCounts(static_cast<uint32_t>(stage)))
+      whole = std::max<int64_t>(whole, live.whole);
+    waiting[stage] = inFlight - whole;
+  }
+  return waiting;
+}
+
 std::vector<std::vector<int64_t>> PipelinePoint::inFlightTogether(uint32_t worker) const {
   std::vector<std::vector<int64_t>> times;
   for (const std::vector<uint32_t> &live : simulator.liveTogether(worker))

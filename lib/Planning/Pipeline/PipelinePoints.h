@@ -22,7 +22,10 @@ struct PipelinePoint {
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;
-  /// The same for the stages of one worker at one time, by chunk, for each time that may be its fullest.
+  /// By stage: of these the most, beside the most others, for which gradients of weights alone are left to make. None
+  /// where it is not known: of several stages on a worker.
+  std::vector<std::optional<int64_t>> waiting() const;
+  /// The same as `inFlight` for the stages of one worker at one time, by chunk, for each time that may be its fullest.
   std::vector<std::vector<int64_t>> inFlightTogether(uint32_t worker) const;
   /// The most at once of all workers together, a stage's like any other's.
   int64_t mostInFlight() const;

@@ -90,6 +90,12 @@ std::map<uint32_t, double> StageAnswers::needsOf(const PipelinePoint &point, dou
   return needs;
 }
 
+int64_t StageAnswers::limitOf(unsigned stage, double share, const PipelineShape &shape) const {
+  const int64_t limit = whole.memoryLimitBytes, workspace = poolOf(stage).device.workspaceBytes;
+  const int64_t inTurn = shape.chunks > 1 ? std::min(limit, workspace) : 0;
+  return inTurn + static_cast<int64_t>(share * static_cast<double>(limit - inTurn));
+}
+
 std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &point, MemoryShares shares) const {
   constexpr double usual = 2; // parameters, gradients and states, in activations of a micro-batch
   double fixed = usual;
@@ -100,12 +106,13 @@ std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &po
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
   }
   std::vector<int64_t> inFlight = point.inFlight();
+  std::vector<std::optional<int64_t>> waiting = point.waiting();
   std::map<uint32_t, double> needs = needsOf(point, fixed, shares);
   std::vector<Wanted> wanted;
+  const PipelineShape &shape = point.lists.shape;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
-    double share = (fixed + static_cast<double>(inFlight[stage])) / needs[point.lists.shape.workerOf(stage)];
-    wanted.push_back(
-        {stage, inFlight[stage], static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes))});
+    double share = (fixed + static_cast<double>(inFlight[stage])) / needs[shape.workerOf(stage)];
+    wanted.push_back({stage, inFlight[stage], waiting[stage], limitOf(stage, share, shape)});
   }
   return wanted;
 }
@@ -124,7 +131,7 @@ double StageAnswers::secondsOfSearch() const { return whole.secondsLeft(Planning
 llvm::Expected<StageAnswers::Own> StageAnswers::begin(const Wanted &wanted, PlanningEffort effort,
                                                       double seconds) const {
   auto own = std::make_shared<StageAnswer>();
-  own->graph = withInFlight(step.stages[wanted.stage], wanted.inFlight);
+  own->graph = withInFlight(step.stages[wanted.stage], wanted.inFlight, wanted.waiting);
   own->request = whole.request;
   const Pool &pool = poolOf(wanted.stage);
   own->request.devices = pool.numDevices();
@@ -220,16 +227,17 @@ void StageAnswers::shareByNeeds(const PipelinePoint &point, const std::map<unsig
   for (const auto &[stage, own] : followed)
     candidates.push_back(&*own->candidate);
   std::vector<MemoryTable> together = memoryTogether(point, step, candidates, workers);
-  auto bytesOf = [&](unsigned stage) {
-    return static_cast<double>(followed.at(stage)->candidate->cost.memory.total());
+  auto kept = [](const MemoryTable &memory) {
+    return static_cast<double>(memory.total() - memory[MemoryCategory::Workspace]);
   };
-  std::map<uint32_t, double> needs; ///< by worker
+  auto bytesOf = [&](unsigned stage) { return kept(followed.at(stage)->candidate->cost.memory); };
+  std::map<uint32_t, double> needs; ///< by worker, without scratch memory
   for (const Wanted &wanted : stages)
     needs[shape.workerOf(wanted.stage)] +=
-        shares == MemoryShares::Apart ? bytesOf(wanted.stage) : static_cast<double>(together[wanted.stage].total());
+        shares == MemoryShares::Apart ? bytesOf(wanted.stage) : kept(together[wanted.stage]);
   for (Wanted &wanted : stages) {
-    double share = bytesOf(wanted.stage) / needs[shape.workerOf(wanted.stage)];
-    wanted.limitBytes = static_cast<int64_t>(share * static_cast<double>(whole.memoryLimitBytes));
+    const double all = needs[shape.workerOf(wanted.stage)];
+    wanted.limitBytes = limitOf(wanted.stage, all > 0 ? bytesOf(wanted.stage) / all : 1, shape);
     followed.at(wanted.stage)->task->memoryLimitBytes = wanted.limitBytes;
   }
 }
@@ -258,9 +266,10 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
 }
 
 StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
+  auto wholeOf = [](const Wanted &own) { return own.inFlight - own.waiting.value_or(0); };
   for (const auto &[other, answer] : known)
-    if (other.inFlight >= wanted.inFlight && answer->candidate && kinds[other.stage] == kinds[wanted.stage] &&
-        answer->candidate->cost.memory.total() <= wanted.limitBytes)
+    if (other.inFlight >= wanted.inFlight && wholeOf(other) >= wholeOf(wanted) && answer->candidate &&
+        kinds[other.stage] == kinds[wanted.stage] && answer->candidate->cost.memory.total() <= wanted.limitBytes)
       return answer;
   return nullptr;
 }
@@ -326,15 +335,17 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelineP
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoint &point, AnswerStage answerStage,
                                                               AnswersShared shared) const {
-  std::map<std::pair<unsigned, int64_t>, Answer> same; ///< by kind and micro-batches
+  std::map<std::tuple<unsigned, int64_t, int64_t>, Answer> same; ///< by kind and micro-batches
   std::vector<int64_t> inFlight = point.inFlight();
+  std::vector<std::optional<int64_t>> waiting = point.waiting();
   Answers answers;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
-    llvm::Expected<Own> own =
-        begin({stage, inFlight[stage], whole.memoryLimitBytes}, PlanningEffort::Proofs, secondsOfSearch());
+    llvm::Expected<Own> own = begin({stage, inFlight[stage], waiting[stage], whole.memoryLimitBytes},
+                                    PlanningEffort::Proofs, secondsOfSearch());
     if (!own)
       return own.takeError();
-    Answer &alike = same[{kinds[stage], shared == AnswersShared::ByAlike ? 1 : inFlight[stage]}];
+    const bool byAlike = shared == AnswersShared::ByAlike;
+    Answer &alike = same[{kinds[stage], byAlike ? 1 : inFlight[stage], byAlike ? 0 : waiting[stage].value_or(0)}];
     if (alike)
       takeOver(*alike, **own);
     else if (llvm::Error error = answerStage(stage, **own))

@@ -86,8 +86,12 @@ private:
   struct Wanted {
     unsigned stage = 0;
     int64_t inFlight = 1;
-    int64_t limitBytes = 0; ///< the share of a device's memory that the stage may take
+    std::optional<int64_t> waiting; ///< `PipelinePoint::waiting`
+    int64_t limitBytes = 0;         ///< the share of a device's memory that the stage may take
   };
+  /// The bytes of a stage that has such a share of its device's memory, beside the scratch memory of kernels, which all
+  /// stages of a worker use in turn.
+  int64_t limitOf(unsigned stage, double share, const PipelineShape &shape) const;
   /// By stage. Stages of one worker share its memory by their micro-batches in flight.
   std::vector<Wanted> wantedBy(const PipelinePoint &point, MemoryShares shares) const;
   /// By worker: what its stages need in all, where each needs so much and its micro-batches as much again.

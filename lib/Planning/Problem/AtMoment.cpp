@@ -35,7 +35,7 @@ public:
       if (base.hubs[node])
         hubTables[base.hubs[node]->index()] = table;
     }
-    countOriginalsOnce(graph, model.getMesh().numDevices(), hubTables, planning.problem);
+    countOriginalsOnce(graph, model.getMesh().numDevices(), moment, hubTables, planning.problem);
     return std::move(planning);
   }
 

@@ -300,7 +300,7 @@ bool ProblemBuilder::addAllEdges(llvm::function_ref<bool()> isOver) {
     bool pays = !storage.concerns(ValueId(value)); // else nothing that is paid for could be shared
     tablesOfHubs.push_back(pays ? hubTable(ValueId(value), sharingUses(graph, outer.back())) : std::nullopt);
   }
-  countOriginalsOnce(graph, model.getMesh().numDevices(), tablesOfHubs, planning.problem);
+  countOriginalsOnce(graph, model.getMesh().numDevices(), moment, tablesOfHubs, planning.problem);
   placeNodes(tablesOfHubs);
   std::vector<std::optional<NodeId>> hubOf(graph.values.size());
   for (auto [node, value] : llvm::enumerate(planning.hubs))

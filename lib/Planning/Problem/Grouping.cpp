@@ -1,6 +1,8 @@
 // The users of a value that share its hub, and what their copy counts.
 #include "Grouping.h"
 
+#include "Moments.h"
+
 #include "apc/Cost/GraphCost.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -24,15 +26,15 @@ int64_t countedCopies(const OpGraph &graph, bool isWeight, std::optional<Moment>
   return !waits ? 0 : ofCopies * (isWeight ? 1 : 1 + graph.othersInFlight());
 }
 
-void countOriginalsOnce(const OpGraph &graph, int64_t devices, llvm::ArrayRef<std::optional<NodeTableId>> hubTables,
-                        Problem &problem) {
+void countOriginalsOnce(const OpGraph &graph, int64_t devices, std::optional<Moment> moment,
+                        llvm::ArrayRef<std::optional<NodeTableId>> hubTables, Problem &problem) {
   std::vector<bool> isWeight = graph.weights();
-  std::vector<int64_t> times = graph.timesHeld();
+  std::vector<int64_t> times = graph.timesHeld(), others = othersHolding(graph, moment);
   std::set<NodeTableId> met;
   for (auto [index, table] : llvm::enumerate(hubTables)) {
     if (!table || isWeight[index] || !met.insert(*table).second)
       continue;
-    int64_t pieces = times[index] * (1 + graph.othersInFlight()) * (graph.values[index].shape.bytes() / devices);
+    int64_t pieces = times[index] * (1 + others[index]) * (graph.values[index].shape.bytes() / devices);
     for (StrategyCost &cost : problem.nodeTables[table->index()].costs)
       if (cost.persistentBytes > 0)
         cost.persistentBytes = std::max<int64_t>(1, cost.persistentBytes - pieces);

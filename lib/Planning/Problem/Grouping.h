@@ -18,7 +18,7 @@ int64_t countedCopies(const OpGraph &graph, bool isWeight, std::optional<Moment>
 
 /// The copies of an activation take the place of the originals, of which the producer counts even pieces at least.
 /// \p hubTables: by value.
-void countOriginalsOnce(const OpGraph &graph, int64_t devices, llvm::ArrayRef<std::optional<NodeTableId>> hubTables,
-                        Problem &problem);
+void countOriginalsOnce(const OpGraph &graph, int64_t devices, std::optional<Moment> moment,
+                        llvm::ArrayRef<std::optional<NodeTableId>> hubTables, Problem &problem);
 
 } // namespace apc

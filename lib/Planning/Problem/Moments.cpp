@@ -76,21 +76,31 @@ std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment) {
   return holds;
 }
 
+std::vector<int64_t> othersHolding(const OpGraph &graph, std::optional<Moment> moment) {
+  std::vector<int64_t> others(graph.values.size());
+  if (graph.othersInFlight() == 0)
+    return others;
+  const InFlight &inFlight = *graph.inFlight;
+  size_t backward = inFlight.backward.index(), weights = inFlight.weights.value_or(inFlight.backward).index();
+  const bool inWeights = inFlight.weights && moment && moment->op.index() >= weights;
+  for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
+    auto isHeldAt = [&, own = span](size_t at) { return own.producer.value_or(0) < at && at <= own.last; };
+    others[index] = inFlight.othersHolding(isHeldAt(backward), isHeldAt(weights), inWeights);
+  }
+  return others;
+}
+
 std::vector<Hold> holdsInFlight(const OpGraph &graph, std::optional<Moment> moment) {
   std::vector<Hold> holds(graph.values.size(), Hold::None);
   if (graph.othersInFlight() == 0)
     return holds;
-  size_t backward = graph.inFlight->backward.index();
-  size_t weights = graph.inFlight->weights.value_or(graph.inFlight->backward).index();
+  const std::vector<int64_t> others = othersHolding(graph, moment);
   bool runsOnce = moment && graph.op(moment->op).repeats < graph.microBatches(); // behind all micro-batches
   std::vector<bool> isWeight = graph.weights();
-  for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
-    auto isHeldAt = [&, own = span](size_t at) { return own.producer.value_or(0) < at && at <= own.last; };
-    bool isKept = isHeldAt(backward) || isHeldAt(weights);
-    if (isKept && !runsOnce && !isWeight[index] && mayCount(graph, ValueId(index)) &&
+  for (size_t index = 0; index < graph.values.size(); ++index)
+    if (others[index] > 0 && !runsOnce && !isWeight[index] && mayCount(graph, ValueId(index)) &&
         !graph.isAccumulated(ValueId(index)))
       holds[index] = moment && moment->isCertain ? Hold::Least : Hold::Made;
-  }
   return holds;
 }
 

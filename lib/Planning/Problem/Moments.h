@@ -22,6 +22,10 @@ std::vector<Hold> holdsAt(const OpGraph &graph, std::optional<Moment> moment);
 /// all `None` without a pipeline. With a certain moment as the least that any piece takes, else as it is made.
 std::vector<Hold> holdsInFlight(const OpGraph &graph, std::optional<Moment> moment);
 
+/// By value: how many other micro-batches in flight hold it, at the moment or, without one, before gradients of weights
+/// are made.
+std::vector<int64_t> othersHolding(const OpGraph &graph, std::optional<Moment> moment);
+
 /// By value that owns its storage: the fewest bytes of the value and its views.
 std::vector<int64_t> leastOfViews(const OpGraph &graph);
 

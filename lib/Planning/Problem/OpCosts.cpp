@@ -38,8 +38,10 @@ OpKey OpCosts::keyOf(OpId id) const {
     key.held.push_back(value ? holdOf(*value) : Hold::None);
     key.times.push_back(value ? times[value->index()] : 0);
   }
-  for (std::optional<ValueId> result : op.results)
+  for (std::optional<ValueId> result : op.results) {
     key.held.push_back(result ? inFlight[result->index()] : Hold::None);
+    key.times.push_back(result ? others[result->index()] : 0);
+  }
   for (std::optional<ValueId> result : op.results)
     key.replaces.push_back(result && graph.value(*result).replaces);
   key.repeats = op.repeats;
@@ -91,7 +93,7 @@ StrategyCost OpCosts::bytes(OpId id, const Strategy &strategy) const {
       continue;
     Sharding made = resultSharding(rule, strategy, static_cast<unsigned>(index));
     cost.persistentBytes += heldBytes(holds[result->index()], *result, made) +
-                            graph.othersInFlight() * heldBytes(inFlight[result->index()], *result, made);
+                            others[result->index()] * heldBytes(inFlight[result->index()], *result, made);
     count(storage.results[index], *result, made);
   }
   for (auto [index, operand] : llvm::enumerate(op.operands))

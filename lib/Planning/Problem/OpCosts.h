@@ -32,7 +32,7 @@ struct OpKey {
   llvm::SmallVector<bool, 4> replaces = {}; ///< by result: it takes the place of a parameter or state
   int64_t repeats = 1;                      ///< in one step
   llvm::SmallVector<bool, 8> inPass = {};   ///< of the op, then by operand: it is made in a pass of its reader
-  llvm::SmallVector<int64_t, 6> times = {}; ///< by result, then by operand: how often it is held
+  llvm::SmallVector<int64_t, 6> times = {}; ///< by result, then by operand: how often it is held; then by others
   KernelShare kernel = {};
 
   friend bool operator==(const OpKey &, const OpKey &) = default;
@@ -44,7 +44,8 @@ class OpCosts {
 public:
   OpCosts(const OpGraph &graph, const CostModel &model, std::optional<Moment> moment)
       : graph(graph), model(model), moment(moment), storages(graph.storages()), holds(holdsAt(graph, moment)),
-        inFlight(holdsInFlight(graph, moment)), least(leastOfViews(graph)), times(graph.timesHeld()) {}
+        inFlight(holdsInFlight(graph, moment)), others(othersHolding(graph, moment)), least(leastOfViews(graph)),
+        times(graph.timesHeld()) {}
 
   OpKey keyOf(OpId id) const;
   /// Persistent bytes are those of parameters and states, and of results that are held at the moment. Transient bytes
@@ -66,10 +67,11 @@ private:
   const CostModel &model;
   std::optional<Moment> moment;
   std::vector<ValueId> storages;
-  std::vector<Hold> holds;    ///< by value
-  std::vector<Hold> inFlight; ///< by value, of each other micro-batch
-  std::vector<int64_t> least; ///< by value: bytes of the whole, or of the smallest of its views
-  std::vector<int64_t> times; ///< by value: how often a device holds it
+  std::vector<Hold> holds;     ///< by value
+  std::vector<Hold> inFlight;  ///< by value, of each other micro-batch
+  std::vector<int64_t> others; ///< by value: how many of these hold it
+  std::vector<int64_t> least;  ///< by value: bytes of the whole, or of the smallest of its views
+  std::vector<int64_t> times;  ///< by value: how often a device holds it
 };
 
 } // namespace apc

@@ -92,7 +92,8 @@ using Cuts = std::vector<size_t>;
 
 /// Programs of stages by cuts, split of the backward pass, stage and micro-batches in flight: many schedules share
 /// them.
-using KnownPrograms = std::map<std::tuple<Cuts, bool, unsigned, int64_t>, std::vector<StageProgram>>;
+using KnownPrograms =
+    std::map<std::tuple<Cuts, bool, unsigned, int64_t, std::optional<int64_t>>, std::vector<StageProgram>>;
 
 /// The least step of all choices of a program for each stage; `chosen` are those of the first stages.
 void takeFastest(const Case &own, const PipelinePoint &point, const CutStep &step,
@@ -124,14 +125,15 @@ std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, con
   bool splits = point.schedule->splitsBackward;
   CutStep step = llvm::cantFail(cutStep(own.graph, cuts, splits));
   std::vector<int64_t> inFlight = point.inFlight();
+  std::vector<std::optional<int64_t>> waiting = point.waiting();
   std::vector<const std::vector<StageProgram> *> programs;
   for (unsigned stage = 0; stage < step.stages.size(); ++stage) {
     const Pool &worker = own.workers.pool(stage);
     CostModel model(worker, Mesh::fromLevels(worker.levelSizes()));
-    auto [found, isNew] = known.try_emplace({cuts, splits, stage, inFlight[stage]});
+    auto [found, isNew] = known.try_emplace({cuts, splits, stage, inFlight[stage], waiting[stage]});
     if (isNew)
-      found->second = programsOf(withInFlight(step.stages[stage], inFlight[stage]), step.stages[stage].parts, model,
-                                 *own.request.memoryLimitBytes, isTooLarge);
+      found->second = programsOf(withInFlight(step.stages[stage], inFlight[stage], waiting[stage]),
+                                 step.stages[stage].parts, model, *own.request.memoryLimitBytes, isTooLarge);
     programs.push_back(&found->second);
   }
   std::optional<double> fastest;

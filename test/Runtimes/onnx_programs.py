@@ -27,7 +27,7 @@ import onnx
 import onnx.numpy_helper
 
 from onnx_made_models import make_features, make_keys, make_older, make_probit
-from training_cases import KINDS as TRAINING, NO_PLAN, SLOW_DEVICES, training_flags
+from training_cases import KINDS as TRAINING, NO_PLAN, plan_command, training_flags
 
 TOLERANCE = 1e-4
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
@@ -69,7 +69,7 @@ def call(command):
 
 
 def emit(apc, model, devices, flags, folder):
-    call([apc, "plan", model, "--devices", devices, *flags, *SLOW_DEVICES, "-o", folder])
+    call([*plan_command(apc, model, devices, flags), "-o", folder])
     call([apc, "emit", folder / "plan.json", "--format", "onnx", "--weights", "-o", folder / "program"])
     for segment in (folder / "program").rglob("*.onnx"):
         onnx.checker.check_model(segment, full_check=True)

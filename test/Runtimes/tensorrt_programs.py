@@ -10,7 +10,8 @@ import pathlib
 import sys
 import tempfile
 
-from onnx_programs import SLOW_DEVICES, TOLERANCE, Refused, call, difference, read_tensor
+from onnx_programs import TOLERANCE, Refused, call, difference, read_tensor
+from training_cases import SLOW_DEVICES
 from onnx_made_models import make_any, make_keys
 
 import json

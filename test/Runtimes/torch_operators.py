@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from torch_programs import SLOW_DEVICES
+from training_cases import SLOW_DEVICES
 
 try:
     import numpy

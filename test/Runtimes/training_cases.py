@@ -1,12 +1,18 @@
 """The flags of plans that the tests of emitted programs share."""
 
-# Training by name. Accumulation changes the statistics of ResNet's normalisation, so it is not among them.
+import math
+
+BATCH = 6  # of most models
+
+# Training by name; a layout is carried out as it is. "{devices}" stands for their number, "{ways}" and "{others}" for
+# two factors of it, of which the first divides the batch. Accumulation changes the statistics of ResNet's
+# normalisation, so it is not among them.
 KINDS = {
     "cut": [],
-    "zero0": ["--parallel", "data", "--zero", "0"],
-    "zero1": ["--parallel", "data", "--zero", "1"],
-    "zero2": ["--parallel", "data", "--zero", "2", "--micro-batch", "2"],
-    "zero3": ["--parallel", "data", "--zero", "3", "--micro-batch", "2"],
+    "zero0": ["--parallel", "data"],
+    "zero1": ["--layout", "dp={devices},zero=1"],
+    "zero2": ["--layout", "dp={ways},tp={others},zero=2,mb=1"],
+    "zero3": ["--layout", "dp={ways},tp={others},zero=3,mb=1"],
     "recompute": ["--recompute", "full"],
     "1f1b": ["--pipeline", "2", "--schedule", "1f1b", "--micro-batch", "2"],
     "gpipe-zero3": ["--pipeline", "2", "--schedule", "gpipe", "--micro-batch", "2", "--zero", "3"],
@@ -18,6 +24,8 @@ KINDS = {
 NO_PLAN = {
     "can be cut at": "a model with too few places to cut it",
     "fewer workers are accepted": "too few devices or places for cuts",
+    "cannot be cut into micro-batches": "a batch that so many ranks do not divide",
+    "ways; dp up to": "a batch that so many ranks do not divide",
 }
 
 SLOW_DEVICES = [
@@ -27,6 +35,14 @@ SLOW_DEVICES = [
                    "device.collective_launch_seconds=1e-9", "level.device.latency_seconds=1e-9",
                    "level.device.bulk_latency_seconds=1e-9"]
 ]
+
+
+def plan_command(apc, model, devices, flags):
+    verb = "evaluate" if "--layout" in flags else "plan"
+    ways = math.gcd(BATCH, int(devices))
+    numbers = {"devices": devices, "ways": ways, "others": int(devices) // ways}
+    flags = [str(flag).format(**numbers) if str(flag).startswith("dp=") else flag for flag in flags]
+    return [apc, verb, model, "--devices", devices, *flags, *SLOW_DEVICES]
 
 
 def training_flags(case):

@@ -11,9 +11,8 @@ int64_t InFlight::othersHolding(bool atBackward, bool atWeights, bool inWeights)
   const int64_t others = microBatches - 1;
   if (!weights || !waiting)
     return atBackward || atWeights ? others : 0;
-  // While gradients of weights are made, the one that runs is among those that wait.
-  const int64_t wait = std::clamp<int64_t>(*waiting - (inWeights ? 1 : 0), 0, others);
-  return (atBackward ? others - wait : 0) + (atWeights ? wait : 0);
+  const int64_t ofBackward = atBackward ? waiting->backward - (inWeights ? 0 : 1) : 0;
+  return std::min(others, ofBackward + (atWeights ? waiting->weights : 0));
 }
 
 std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {

@@ -308,7 +308,7 @@ static size_t beginOf(const StageGraph &stage, StagePart part) {
   return first;
 }
 
-OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optional<int64_t> waiting) {
+OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optional<WaitingMicroBatches> waiting) {
   OpGraph graph = stage.graph;
   size_t backward = beginOf(stage, StagePart::InputGradients), weights = beginOf(stage, StagePart::WeightGradients);
   if (backward < graph.ops.size())

@@ -68,12 +68,16 @@ TEST_CASE("matrix products and elementwise ops on an A100 against measurements")
 }
 
 TEST_CASE("products of random numbers without pauses are as fast as the power limit lets them") {
-  Pool pool = llvm::cantFail(loadCluster("dgx-a100-80gb")).pool;
   double flops = 2.0 * 8192 * 8192 * 8192;
-  CHECK(flops / matMulSeconds(pool, 8192, 8192, 8192) == Approx(257e12).epsilon(0.02));
+  for (auto [preset, measured] : {std::pair("dgx-a100-80gb", 257e12), {"dgx-h100", 720e12}, {"dgx-h200", 720e12}}) {
+    INFO(preset);
+    Pool pool = llvm::cantFail(loadCluster(preset)).pool;
+    CHECK(flops / matMulSeconds(pool, 8192, 8192, 8192) == Approx(measured).epsilon(0.02));
+  }
 }
 
-TEST_CASE("large matrix products reach the published best, and never more than a little above") {
+// The best is that of single products: the power limit may take a tenth of it.
+TEST_CASE("large matrix products come near the published best, and never more than a little above") {
   struct Best {
     const char *preset;
     int64_t m, n, k;
@@ -89,6 +93,7 @@ TEST_CASE("large matrix products reach the published best, and never more than a
     CHECK(reached < 1.08 * best.flopsPerSecond);
     CHECK(reached > 0.85 * best.flopsPerSecond);
     double large = 2.0 * 16384 * 16384 * 16384 / matMulSeconds(pool, 16384, 16384, 16384);
-    CHECK(large == Approx(best.flopsPerSecond).epsilon(0.08));
+    CHECK(large < 1.08 * best.flopsPerSecond);
+    CHECK(large > 0.9 * best.flopsPerSecond);
   }
 }

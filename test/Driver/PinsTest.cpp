@@ -260,6 +260,8 @@ TEST_CASE("Modes: data, semi, hybrid") {
   CHECK(waysOf(data, "/h.0/MatMul_1") == "b0:2");
   CHECK_THAT(refusal(requestFor("gpt", 2, {"MatMul_1: b0=2"}, ParallelMode::Data)), Contains("takes no pins"));
   PlanRequest cut = requestFor("gpt", 2, {}, ParallelMode::Data);
+  cut.mode = StepMode::Train;
+  cut.loss = "sum";
   cut.zero = ZeroChoice::Stage3;
   CHECK_THAT(refusal(cut), Contains("keeps parameters and states whole") && Contains("--layout dp=N,zero=3"));
   CHECK_THAT(refusal(requestFor("gpt", 2, {}, ParallelMode::Semi)), Contains("no pins to start from"));

@@ -199,6 +199,8 @@ TEST_CASE("A layout that names no policy recomputes nothing, also where the requ
 TEST_CASE("Layouts that contradict the flags or the batch are refused") {
   PlanRequest request = trainingOf({"tiny/gpt/model.onnx", 2, "cpu-local"});
   CHECK_THAT(refusal(request, "dp=2,mb=2"), Catch::Contains("global batch of 6 cannot be cut into micro-batches of 4"));
+  CHECK_THAT(refusal(request, "dp=2,mb=3,copies=2"),
+             Catch::Contains("3 samples of a rank cannot be taken in 2 copies; a multiple of 2 is accepted for mb"));
   request.microBatch = 3;
   CHECK_THAT(refusal(request, "dp=2,mb=1"),
              Catch::Contains("micro-batches of 2 samples") && Catch::Contains("--micro-batch is 3"));

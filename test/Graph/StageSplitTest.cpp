@@ -442,3 +442,24 @@ TEST_CASE("A gradient that would run to a later stage is an error that names it"
   CHECK(fault == Fault::Internal);
   CHECK_THAT(message, Contains("op 'wrong' of stage 1 reads 'da', which stage 0 makes in its backward pass"));
 }
+
+// Of five micro-batches at most four have their backward pass before them, and at most two wait for gradients of
+// weights alone; the one that runs is among the four until gradients of weights are made.
+TEST_CASE("Micro-batches hold what is read from the place on where they wait") {
+  InFlight own{5, OpId(3), OpId(6)};
+  for (bool inWeights : {false, true}) {
+    CHECK(own.othersHolding(true, false, inWeights) == 4);
+    CHECK(own.othersHolding(false, true, inWeights) == 4);
+    CHECK(own.othersHolding(false, false, inWeights) == 0);
+  }
+  own.waiting = {4, 2};
+  CHECK(own.othersHolding(true, false, false) == 3);
+  CHECK(own.othersHolding(false, true, false) == 2);
+  CHECK(own.othersHolding(true, true, false) == 4);
+  CHECK(own.othersHolding(true, false, true) == 4);
+  CHECK(own.othersHolding(false, true, true) == 2);
+  CHECK(own.othersHolding(true, true, true) == 4);
+  own.waiting = {5, 0};
+  CHECK(own.othersHolding(false, true, true) == 0);
+  CHECK(own.othersHolding(true, true, false) == 4);
+}

@@ -76,19 +76,26 @@ struct GraphOp {
 /// others that are one of its factors (`leadingFactors`) are cut like it, all others stay whole.
 using TiedOps = std::vector<OpId>;
 
+/// The most micro-batches of a stage that have their backward pass before them, with the one that runs, and the most
+/// others for which gradients of weights alone are left to make.
+struct WaitingMicroBatches {
+  int64_t backward = 1, weights = 0;
+
+  friend auto operator<=>(const WaitingMicroBatches &, const WaitingMicroBatches &) = default;
+};
+
 /// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
 /// values of three others wait that ops before op 37 made and ops from there on read. Where gradients of weights are a
 /// part of their own, from op 52 on, micro-batches wait there, too: {4, op 37, op 52}. Each of the others then counts
-/// for both places, unless it is known how many wait for gradients of weights alone: {4, op 37, op 52, 2}.
+/// for both places, unless it is known how many wait where at most.
 struct InFlight {
   int64_t microBatches = 1;
   OpId backward;                    ///< the first op of the backward pass
   std::optional<OpId> weights = {}; ///< the first op of a part of gradients of weights
-  /// The most micro-batches, of those in flight, for which gradients of weights alone are left to make.
-  std::optional<int64_t> waiting = {};
+  std::optional<WaitingMicroBatches> waiting = {};
 
-  /// How many of the others hold a value that is there at the first op of the backward pass, or of the gradients of
-  /// weights, while an op runs \p inWeights or before.
+  /// How many of the others hold at most a value that is there at the first op of the backward pass, or of the
+  /// gradients of weights, while an op runs \p inWeights or before.
   int64_t othersHolding(bool atBackward, bool atWeights, bool inWeights) const;
 
   friend bool operator==(const InFlight &, const InFlight &) = default;

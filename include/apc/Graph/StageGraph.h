@@ -31,6 +31,6 @@ StageGraph stageGraph(const OpGraph &graph, const StageSplit &split, unsigned st
 std::vector<StageGraph> stageGraphs(const OpGraph &graph, const StageSplit &split, bool splitsBackward = false);
 
 /// The graph of a stage that holds the values of so many micro-batches at once.
-OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optional<int64_t> waiting = {});
+OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optional<WaitingMicroBatches> waiting = {});
 
 } // namespace apc

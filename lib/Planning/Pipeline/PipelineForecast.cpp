@@ -44,7 +44,7 @@ PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &pa
 
 /// The bytes of a device of a planned stage with so many micro-batches in flight.
 double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight,
-                 std::optional<int64_t> waiting = std::nullopt) {
+                 std::optional<WaitingMicroBatches> waiting = std::nullopt) {
   const StageGraph &stage = planned.step->stages[index];
   const StageAnswer &answer = *planned.stages[index];
   const Candidate &own = *answer.candidate;
@@ -90,8 +90,9 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
   for (bool splits : {isSplit, !isSplit}) {
     const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
     const double one = bytesWith(holding, stage, 1);
-    const Bytes ofStage{one, bytesWith(holding, stage, 2) - one, bytesWith(holding, stage, 2, 0) - one,
-                        bytesWith(holding, stage, 2, 1) - one};
+    const Bytes ofStage{one, bytesWith(holding, stage, 2) - one,
+                        bytesWith(holding, stage, 2, WaitingMicroBatches{2, 0}) - one,
+                        bytesWith(holding, stage, 2, WaitingMicroBatches{1, 1}) - one};
     for (const auto &[layer, part] : byLayer) {
       double seconds = planned.seconds[stage].ofMicroBatch();
       double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;
@@ -144,6 +145,16 @@ PipelineForecast::InFlightOfWorkers PipelineForecast::inFlightOf(const PipelineP
   return inFlight;
 }
 
+/// Values that are there in one place alone count for those that may be there, and values of both places for all.
+double PipelineForecast::Bytes::with(int64_t inFlight, std::optional<WaitingMicroBatches> places) const {
+  const auto others = static_cast<double>(inFlight - 1);
+  if (!places)
+    return one + other * others;
+  const double atBackward = std::min(others, static_cast<double>(places->backward - 1));
+  const double atWeights = std::min(others, static_cast<double>(places->weights));
+  return one + (other - waiting) * atBackward + (other - whole) * atWeights + (whole + waiting - other) * others;
+}
+
 double PipelineForecast::fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
                                       llvm::ArrayRef<Bytes> stages) {
   double fullest = 0;
@@ -153,11 +164,7 @@ double PipelineForecast::fullestBytes(const PipelineShape &shape, const InFlight
       for (auto [chunk, count] : llvm::enumerate(held)) {
         const uint32_t stage = shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk));
         const Bytes &own = stages[stage];
-        const auto others = static_cast<double>(std::max<int64_t>(1, count) - 1);
-        const auto waiting = static_cast<double>(inFlight.waiting[stage].value_or(0));
-        bytes +=
-            own.one + (inFlight.waiting[stage] ? own.whole * std::max(0.0, others - waiting) + own.waiting * waiting
-                                               : own.other * others);
+        bytes += own.with(std::max<int64_t>(1, count), inFlight.waiting[stage]);
       }
       fullest = std::max(fullest, bytes);
     }

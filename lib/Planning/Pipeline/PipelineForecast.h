@@ -35,8 +35,8 @@ private:
   struct Bytes {
     double one = 0;     ///< with one micro-batch in flight
     double other = 0;   ///< of each other, wherever it waits
-    double whole = 0;   ///< of each other that waits for its backward pass
-    double waiting = 0; ///< of each other that waits for gradients of weights alone
+    double whole = 0;   ///< of each other, of what is there where it waits for its backward pass
+    double waiting = 0; ///< of each other, of what is there where it waits for gradients of weights alone
 
     Bytes &operator+=(const Bytes &own) {
       one += own.one;
@@ -45,6 +45,8 @@ private:
       waiting += own.waiting;
       return *this;
     }
+    /// With so many in flight.
+    double with(int64_t inFlight, std::optional<WaitingMicroBatches> places) const;
     Bytes operator*(double times) const { return {one * times, other * times, whole * times, waiting * times}; }
   };
   /// The seconds and bytes that a layer adds to its stage.
@@ -59,7 +61,7 @@ private:
   /// The micro-batches of a point.
   struct InFlightOfWorkers {
     std::vector<std::vector<std::vector<int64_t>>> together; ///< by worker, `PipelinePoint::inFlightTogether`
-    std::vector<std::optional<int64_t>> waiting;             ///< by stage, `PipelinePoint::waiting`
+    std::vector<std::optional<WaitingMicroBatches>> waiting; ///< by stage, `PipelinePoint::waiting`
   };
   static InFlightOfWorkers inFlightOf(const PipelinePoint &point);
   std::optional<Expected> simulate(const PipelinePoint &point, const InFlightOfWorkers &inFlight,

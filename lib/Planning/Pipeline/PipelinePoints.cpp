@@ -24,15 +24,16 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
   return most;
 }
 
-std::vector<std::optional<int64_t>> PipelinePoint::waiting() const {
-  std::vector<std::optional<int64_t>> waiting(lists.shape.numStages());
+std::vector<std::optional<WaitingMicroBatches>> PipelinePoint::waiting() const {
+  std::vector<std::optional<WaitingMicroBatches>> waiting(lists.shape.numStages());
   if (counts.chunks > 1)
     return waiting;
-  for (auto [stage, inFlight] : llvm::enumerate(inFlight())) {
-    int64_t whole = 1;
-    for (const LiveCounts &live : simulator.liveCounts(static_cast<uint32_t>(stage)))
-      whole = std::max<int64_t>(whole, live.whole);
-    waiting[stage] = inFlight - whole;
+  for (uint32_t stage = 0; stage < lists.shape.numStages(); ++stage) {
+    WaitingMicroBatches &own = waiting[stage].emplace();
+    for (const LiveCounts &live : simulator.liveCounts(stage)) {
+      own.backward = std::max<int64_t>(own.backward, live.whole);
+      own.weights = std::max<int64_t>(own.weights, live.kept);
+    }
   }
   return waiting;
 }

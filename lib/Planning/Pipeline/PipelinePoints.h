@@ -1,6 +1,7 @@
 // The schedules that a request allows for a number of workers.
 #pragma once
 
+#include "apc/Graph/OpGraph.h"
 #include "apc/Plan/PlanRequest.h"
 #include "apc/Schedule/Pipeline/Schedules.h"
 #include "apc/Schedule/Pipeline/SimulatePipeline.h"
@@ -22,9 +23,8 @@ struct PipelinePoint {
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;
-  /// By stage: of these the most, beside the most others, for which gradients of weights alone are left to make. None
-  /// where it is not known: of several stages on a worker.
-  std::vector<std::optional<int64_t>> waiting() const;
+  /// By stage: where these wait. None where it is not counted: of several stages on a worker.
+  std::vector<std::optional<WaitingMicroBatches>> waiting() const;
   /// The same as `inFlight` for the stages of one worker at one time, by chunk, for each time that may be its fullest.
   std::vector<std::vector<int64_t>> inFlightTogether(uint32_t worker) const;
   /// The most at once of all workers together, a stage's like any other's.

@@ -106,7 +106,7 @@ std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &po
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
   }
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<int64_t>> waiting = point.waiting();
+  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
   std::map<uint32_t, double> needs = needsOf(point, fixed, shares);
   std::vector<Wanted> wanted;
   const PipelineShape &shape = point.lists.shape;
@@ -266,10 +266,14 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
 }
 
 StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
-  auto wholeOf = [](const Wanted &own) { return own.inFlight - own.waiting.value_or(0); };
+  auto holdsMore = [&](const Wanted &other) {
+    const WaitingMicroBatches own = wanted.waiting.value_or(WaitingMicroBatches());
+    const WaitingMicroBatches others = other.waiting.value_or(WaitingMicroBatches());
+    return other.inFlight >= wanted.inFlight && others.backward >= own.backward && others.weights >= own.weights;
+  };
   for (const auto &[other, answer] : known)
-    if (other.inFlight >= wanted.inFlight && wholeOf(other) >= wholeOf(wanted) && answer->candidate &&
-        kinds[other.stage] == kinds[wanted.stage] && answer->candidate->cost.memory.total() <= wanted.limitBytes)
+    if (holdsMore(other) && answer->candidate && kinds[other.stage] == kinds[wanted.stage] &&
+        answer->candidate->cost.memory.total() <= wanted.limitBytes)
       return answer;
   return nullptr;
 }
@@ -335,9 +339,9 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::firstAnswers(const PipelineP
 
 llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoint &point, AnswerStage answerStage,
                                                               AnswersShared shared) const {
-  std::map<std::tuple<unsigned, int64_t, int64_t>, Answer> same; ///< by kind and micro-batches
+  std::map<std::tuple<unsigned, int64_t, WaitingMicroBatches>, Answer> same; ///< by kind and micro-batches
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<int64_t>> waiting = point.waiting();
+  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
   Answers answers;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
     llvm::Expected<Own> own = begin({stage, inFlight[stage], waiting[stage], whole.memoryLimitBytes},
@@ -345,7 +349,8 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
     if (!own)
       return own.takeError();
     const bool byAlike = shared == AnswersShared::ByAlike;
-    Answer &alike = same[{kinds[stage], byAlike ? 1 : inFlight[stage], byAlike ? 0 : waiting[stage].value_or(0)}];
+    Answer &alike = same[{kinds[stage], byAlike ? 1 : inFlight[stage],
+                          byAlike ? WaitingMicroBatches() : waiting[stage].value_or(WaitingMicroBatches())}];
     if (alike)
       takeOver(*alike, **own);
     else if (llvm::Error error = answerStage(stage, **own))
@@ -439,7 +444,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &
 
 llvm::Expected<std::shared_ptr<StageAnswer>> StageAnswers::taskOfPart(unsigned stage, double seconds) const {
   constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
-  llvm::Expected<Own> own = begin({stage, 1, unlimited}, PlanningEffort::Proofs, seconds);
+  llvm::Expected<Own> own = begin({stage, 1, {}, unlimited}, PlanningEffort::Proofs, seconds);
   if (own)
     for (int64_t &bytes : (*own)->task->fusion.groupBytes)
       bytes = unlimited; // with the values of other stages

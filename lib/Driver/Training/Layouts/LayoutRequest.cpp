@@ -3,6 +3,7 @@
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/Units.h"
 
 namespace apc {
 
@@ -21,6 +22,9 @@ static llvm::Error setWholeBatch(PlanRequest &request) {
 
 /// Micro-batches of `mb` samples on each rank of dp.
 static llvm::Error setMicroBatch(PlanRequest &request, const ParallelDegrees &layout) {
+  if (*layout.microBatch % layout.copies != 0)
+    return inputError("--layout {0}: {1} of a rank cannot be taken in {2} copies; a multiple of {2} is accepted for mb",
+                      layout.str(), counted(*layout.microBatch, "sample"), layout.copies);
   int64_t size = *layout.microBatch * layout.data;
   if (request.microBatch && *request.microBatch != size)
     return inputError("--layout {0} has micro-batches of {1} samples, {2} on each of {3} ranks, and --micro-batch is "

@@ -26,7 +26,7 @@ except ImportError as missing:
     print(f"skipped: {sys.executable} has no {missing.name}; Debian's packages python3-torch and python3-onnx bring it")
     sys.exit(77)
 
-from training_cases import KINDS, NO_PLAN, plan_command, training_flags
+from training_cases import KINDS, NO_PLAN, accumulates, plan_command, training_flags
 
 TOLERANCE = 1e-4
 MODELS = ["bert", "dlrm", "gpt", "llama", "mixer", "moe", "resnet", "t5", "tts", "unet", "vit"]
@@ -47,7 +47,7 @@ def cases(everything):
     for place, model in enumerate(MODELS):
         kinds = ["infer", *KINDS]
         if model == "resnet":
-            kinds = [kind for kind in kinds if "--micro-batch" not in KINDS.get(kind, [])]
+            kinds = [kind for kind in kinds if not accumulates(kind)]
         few = {(kinds[place % len(kinds)], 2), (kinds[(place + 4) % len(kinds)], 4)}
         listed += [(model, kind, devices) for kind in kinds for devices in (2, 4, 8)
                    if everything or (kind, devices) in few]

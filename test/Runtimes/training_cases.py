@@ -37,6 +37,11 @@ SLOW_DEVICES = [
 ]
 
 
+def accumulates(kind):
+    """Does it plan several micro-batches?"""
+    return any(flag == "--micro-batch" or "mb=" in flag for flag in KINDS.get(kind, []))
+
+
 def plan_command(apc, model, devices, flags):
     verb = "evaluate" if "--layout" in flags else "plan"
     ways = math.gcd(BATCH, int(devices))

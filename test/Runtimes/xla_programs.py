@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from training_cases import KINDS, NO_PLAN, plan_command, training_flags
+from training_cases import KINDS, NO_PLAN, accumulates, plan_command, training_flags
 from xla_devices import numpy
 from xla_runner import Program
 
@@ -34,7 +34,7 @@ def cases(everything):
     for place, model in enumerate(MODELS):
         kinds = ["infer", *KINDS]
         if model == "resnet":
-            kinds = [kind for kind in kinds if "--micro-batch" not in KINDS.get(kind, [])]
+            kinds = [kind for kind in kinds if not accumulates(kind)]
         few = {("infer", (2, 4, 8)[place % 3]), (kinds[1 + place % (len(kinds) - 1)], (4, 2)[place % 2])}
         if model == "gpt":
             few.add(("1f1b", 8))

@@ -57,17 +57,18 @@ llvm::Expected<std::vector<ParameterUse>> chooseTrained(mlir::func::FuncOp main,
   std::string problem;
   if (!freeze.empty() && !llvm::Regex(freeze).isValid(problem))
     return inputError("--freeze '{0}' is no regular expression: {1}", freeze, problem);
+  auto matches = [&](llvm::StringRef name) { return !freeze.empty() && frozen.match(name); };
   std::vector<ParameterUse> uses;
   bool anyFrozen = freeze.empty();
   for (ParameterOp parameter : main.getOps<ParameterOp>()) {
     if (!isFloat(parameter.getOutput()))
       continue;
-    bool isFrozen = !freeze.empty() && frozen.match(parameter.getName());
+    bool isFrozen = matches(parameter.getName());
     anyFrozen |= isFrozen;
     ParameterUse &use = uses.emplace_back(ParameterUse{parameter.getName().str(), false, ""});
     const auto *tied =
         llvm::find_if(ties, [&](const TiedParameters &each) { return each.second == parameter.getName(); });
-    if (tied != ties.end() && isFrozen != (!freeze.empty() && frozen.match(tied->first)))
+    if (tied != ties.end() && isFrozen != matches(tied->first))
       return inputError(
           "--freeze '{0}' matches one of '{1}' and '{2}', which --tie makes one parameter; freeze both or "
           "neither",

@@ -31,17 +31,16 @@ struct KnownHardware {
 constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB",
                      *memoryOfSmallV100 = "device.memory_bytes=15.78GiB";
 
-/// Meta's H100 of 96 GB and 500 W, whose peak is said to lie between those of the SXM, 989, and the NVL, 835
-/// (pytorch/torchtitan benchmarks, llama3_h100_202412: HBM2e, lower TDP): their mean. Memory: what its logs print.
-const std::vector<std::string> partOfMeta = {"device.memory_bytes=95.04GiB", "device.memory_bytes_per_second=2.4TB/s",
-                                             "device.peak_flops_per_second.bf16=9.12e14",
-                                             "device.peak_flops_per_second.f16=9.12e14"};
-
 const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
       {{"a100"}, "dgx-a100-40gb", {"device.memory_bytes=39.5GiB"}, 40},
       {{"a100"}, "dgx-a100-80gb", {"device.memory_bytes=79.25GiB"}},
-      {{"h100", "hbm2e"}, "dgx-h100", partOfMeta},
+      // Meta's H100 of 96 GB and 500 W, whose peak is said to lie between those of the SXM, 989, and the NVL, 835
+      // (pytorch/torchtitan benchmarks, llama3_h100_202412: HBM2e, lower TDP): their mean. Memory: what its logs print.
+      {{"h100", "hbm2e"},
+       "dgx-h100",
+       {"device.memory_bytes=95.04GiB", "device.memory_bytes_per_second=2.4TB/s",
+        "device.peak_flops_per_second.bf16=9.12e14", "device.peak_flops_per_second.f16=9.12e14"}},
       {{"h100"}, "dgx-h100", {"device.memory_bytes=79.11GiB"}},
       {{"h200"}, "dgx-h200", {"device.memory_bytes=139.83GiB"}},
       {{"gb200"}, "gb200-nvl72"},

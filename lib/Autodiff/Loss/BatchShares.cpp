@@ -12,6 +12,7 @@
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/PlaceName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -263,14 +264,9 @@ BatchShare BatchShares::shareOf(mlir::Operation *op) {
   return reduced(op, *rule);
 }
 
-std::string placeName(mlir::Operation *op) {
-  auto name = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return name ? name.getName().str() : op->getName().stripDialect().str();
-}
-
 std::string mixerOfSamples(mlir::func::FuncOp main) {
   mlir::Operation *mixer = BatchShares(main, /*trained=*/{}).mixer();
-  return mixer ? placeName(mixer) : "";
+  return mixer ? placeName(mixer).str() : "";
 }
 
 } // namespace apc

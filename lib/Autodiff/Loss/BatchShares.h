@@ -63,7 +63,4 @@ private:
   mlir::Operation *firstMixer = nullptr;
 };
 
-/// The name of an op in its model; its kind where it has none.
-std::string placeName(mlir::Operation *op);
-
 } // namespace apc

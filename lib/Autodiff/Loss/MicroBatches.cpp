@@ -13,6 +13,7 @@
 #include "apc/IR/Ops/Loss/Loss.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
+#include "apc/IR/PlaceName.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -237,7 +238,7 @@ mlir::Value LossWeigher::weigh(const BatchShares &shares, mlir::Value value) {
 /// Of a loss that does not follow from those of micro-batches.
 WeighedLoss LossWeigher::byMaker(mlir::Operation *since) {
   mlir::Operation *maker = makerOf(loss);
-  std::string text = placeName(since);
+  std::string text = placeName(since).str();
   if (llvm::isa_and_nonnull<ReduceSumOp>(maker))
     return {loss, {}, {}, std::move(text)};
   mlir::Value part = constant(lossElement(), 1 / microBatches);
@@ -270,7 +271,7 @@ WeighedLoss LossWeigher::run() {
   if (share == BatchShare::Unknown || share == BatchShare::Rows)
     return byMaker(shares.unknownSince(loss) ? shares.unknownSince(loss) : maker);
   isMixed = share == BatchShare::Mixed;
-  std::string since = isMixed ? placeName(shares.unknownSince(loss)) : "";
+  std::string since = isMixed ? placeName(shares.unknownSince(loss)).str() : "";
   mlir::Value own = weigh(shares, loss);
   if (isMixed || share == BatchShare::Terms || share == BatchShare::Quotient)
     replaceLoss(own);

@@ -3,15 +3,10 @@
 
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
+#include "apc/IR/PlaceName.h"
 #include "apc/Support/Error.h"
 
 namespace apc::onnx {
-
-/// The name of an op in its model.
-static llvm::StringRef nameOfNode(mlir::Operation *op) {
-  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return location ? location.getName().getValue() : op->getName().stripDialect();
-}
 
 /// The first element that lies outside a dim of \p size, which negative ones count from the end of.
 static std::optional<int64_t> outsideOf(mlir::DenseElementsAttr indices, int64_t size) {
@@ -28,14 +23,14 @@ llvm::Error checkConstantIndices(ImportState &state) {
   if (!main)
     return llvm::Error::success();
   for (GatherOp gather : main.getOps<GatherOp>()) {
-    llvm::ArrayRef<int64_t> data = llvm::cast<mlir::RankedTensorType>(gather.getData().getType()).getShape();
+    llvm::ArrayRef<int64_t> data = dimsOf(gather.getData());
     const auto rank = static_cast<int64_t>(data.size()), axis = static_cast<int64_t>(gather.getAxis());
     mlir::DenseElementsAttr indices = state.findData(gather.getIndices());
     const int64_t size = indices ? data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] : 0;
     if (std::optional<int64_t> index = indices ? outsideOf(indices, size) : std::nullopt)
       return inputError("{0}: op '{1}' (Gather) picks element {2} of a dim of {3}, which has {4} to {5}; where a --dim "
                         "says how many positions there are, {3} or fewer are accepted",
-                        state.source, nameOfNode(gather), *index, size, -size, size - 1);
+                        state.source, placeName(gather), *index, size, -size, size - 1);
   }
   return llvm::Error::success();
 }

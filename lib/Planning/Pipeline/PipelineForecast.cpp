@@ -89,10 +89,12 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
   const bool isSplit = own.splitsBackward;
   for (bool splits : {isSplit, !isSplit}) {
     const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
-    const double one = bytesWith(holding, stage, 1);
-    const Bytes ofStage{one, bytesWith(holding, stage, 2) - one,
-                        bytesWith(holding, stage, 2, WaitingMicroBatches{2, 0}) - one,
-                        bytesWith(holding, stage, 2, WaitingMicroBatches{1, 1}) - one};
+    const double one = bytesWith(holding, stage, 1), other = bytesWith(holding, stage, 2) - one;
+    Bytes ofStage{one, other, other, other};
+    if (holding.step->stages[stage].splitsBackward) { // else they wait in one place
+      ofStage.whole = bytesWith(holding, stage, 2, WaitingMicroBatches{2, 0}) - one;
+      ofStage.waiting = bytesWith(holding, stage, 2, WaitingMicroBatches{1, 1}) - one;
+    }
     for (const auto &[layer, part] : byLayer) {
       double seconds = planned.seconds[stage].ofMicroBatch();
       double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;

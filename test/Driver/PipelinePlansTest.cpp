@@ -161,6 +161,20 @@ TEST_CASE("Any number of workers is no slower than one that began worse than oth
   CHECK(secondsOf({}) <= secondsOf({4}) * 1.002); // 2 and 8 began better
 }
 
+TEST_CASE(
+    "A pipeline whose quick plan is slower than the step without one is planned to the end, where that is cheap") {
+  PlanRequest request = requestOf({"tiny/dlrm/model.onnx", 8, "cpu-local"});
+  request.mode = StepMode::Train;
+  request.loss = "mse";
+  auto secondsOf = [&](PipelineChoice workers) {
+    request.pipeline = workers;
+    return valueOf(planModel(request, controlOf())).stepSeconds;
+  };
+  const double two = secondsOf({2});
+  CHECK(two < secondsOf({1})); // its quick plan takes a fifth longer than that
+  CHECK(secondsOf({}) <= two * 1.002);
+}
+
 TEST_CASE("equal requests give equal plans, with one thread or two") {
   PlanRequest request = requestOfPipeline(8, 2, "auto");
   request.chunks = {};

@@ -1,5 +1,5 @@
 // The step without a pipeline where the number of workers is open, by planners that answer as the tests say.
-#include "../../lib/Driver/Training/WithoutPipeline.h"
+#include "../../lib/Driver/Training/Workers/WithoutPipeline.h"
 #include "../ValueOf.h"
 
 #include "apc/Support/Error.h"
@@ -16,9 +16,11 @@ struct WithoutRun {
   Without without;
 };
 
+using PlanOfStep = llvm::Expected<Without>(const PlanRequest &, const PointPlanner &);
+
 /// Of a batch of one sample; what keeps everything does not fit, and the rest takes 8 s. A pipeline that is known takes
 /// 9 s.
-WithoutRun planFrom(std::optional<KnownStep> alone) {
+WithoutRun planFrom(std::optional<KnownStep> alone, PlanOfStep planOfStep = planWithout) {
   PlanRequest request;
   request.mode = StepMode::Train;
   request.globalBatch = 1;
@@ -53,7 +55,7 @@ WithoutRun planFrom(std::optional<KnownStep> alone) {
   };
   PlanningControl control = PlanningControl().within(60).against(9);
   control.knownAlone = alone;
-  run.without = valueOf(planWithout(request, {whole, whole, whole, first, least, onlyAdds, bound, control}));
+  run.without = valueOf(planOfStep(request, {whole, whole, whole, first, least, onlyAdds, bound, control}));
   return run;
 }
 
@@ -70,6 +72,17 @@ TEST_CASE("A step without a pipeline is searched from a layout that has none and
     CHECK(quick.points == std::vector<std::string>{"first of none", "first of full"});
     CHECK_FALSE(quick.without.isBounded);
   }
+}
+
+TEST_CASE(
+    "Where a pipeline is hardly faster than a layout without one, the point of that is planned before pipelines") {
+  const ParallelDegrees layout = valueOf(parseParallelDegrees("dp=1,mb=1,recompute=mlp", "test"));
+  const WithoutRun near = planFrom(KnownStep{layout, 9.2}, planLayoutWithout);
+  CHECK(near.points == std::vector<std::string>{"mlp"});
+  REQUIRE(near.without.plan);
+  CHECK_FALSE(near.without.isBounded);
+  CHECK(planFrom(KnownStep{layout, 9.5}, planLayoutWithout).points.empty());
+  CHECK(planFrom(std::nullopt, planLayoutWithout).points.empty());
 }
 
 TEST_CASE("Pipelines know the plan without one where it is faster than the layout that is known") {

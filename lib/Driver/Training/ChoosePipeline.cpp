@@ -4,8 +4,8 @@
 #include "Bounds/BoundPipelines.h"
 #include "PlanAgain.h"
 #include "TimeShare.h"
-#include "WithoutPipeline.h"
 #include "Workers/TryWorkers.h"
+#include "Workers/WithoutPipeline.h"
 
 #include "apc/Planning/NothingFits.h"
 
@@ -41,7 +41,7 @@ double secondsOfBounds(const PlanRequest &request, const PointPlanner &points) {
 /// The step without a pipeline behind the pipelines that were tried, of which \p found is the best.
 llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Plan> &found, const PlanRequest &request,
                                           const PointPlanner &points, const PipelineTrials &trials) {
-  if (points.knowsPipeline() && (!found || trials.secondsLeft() > 0)) {
+  if (points.knowsPipeline() && !before.plan && (!found || trials.secondsLeft() > 0)) {
     PlanRequest own = request;
     constexpr double least = 0.1; // where nothing was found at all
     own.timeLimitSeconds = std::max(least, trials.secondsLeft());
@@ -71,7 +71,8 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   const Pool &pool = target->cluster.pool;
   const std::vector<int64_t> workers = workersToTry(request, pool);
   const Stopwatch watch(*points.control.clock);
-  llvm::Expected<Without> without = points.knowsPipeline() ? Without() : planWithout(request, points);
+  llvm::Expected<Without> without =
+      points.knowsPipeline() ? planLayoutWithout(request, points) : planWithout(request, points);
   auto bounded = without ? boundedRequests(request) : without.takeError();
   if (!bounded)
     return bounded.takeError();
@@ -93,13 +94,13 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
   without = planWithoutBehind(std::move(*without), found, request, points, trials);
   if (!without)
     return without.takeError();
-  bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
-  if (!isPipeline && !without->plan) {
+  if (!found && !without->plan) {
     const double known = points.control.knownSeconds.value_or(0);
     auto bound = boundPipelines(request, workersOfBound(workers, *without), bounds, known, /*seconds=*/0);
     return bound ? nothingFound(trials.all(), known > 0 ? *bound : std::nullopt) : bound.takeError();
   }
   constexpr double share = 0.7; // of what is left; the plan's own numbers are searched in the rest
+  const bool isPipeline = found && (!without->plan || isBetter(rankOf(*found), rankOf(*without->plan)));
   const double known = isPipeline ? found->stepSeconds : without->plan->stepSeconds;
   const double left = share * std::max(0.0, trials.secondsLeft()) + ofBounds;
   auto ofAll = boundPipelines(request, workersOfBound(workers, *without), bounds, known, left);
@@ -107,11 +108,11 @@ llvm::Expected<Plan> choosePipeline(const PlanRequest &request, const PointPlann
     return ofAll.takeError();
   if (*ofAll && without->plan && without->isBounded)
     ofAll = std::min(**ofAll, without->plan->lowerBoundSeconds);
-  llvm::Expected<Plan> best = isPipeline ? planAgain(trials, points.whole) : std::move(*without->plan);
+  llvm::Expected<Plan> best = fasterOf(trials, without->plan, points.whole);
   if (!best)
     return best;
   best = withBoundOfAll(std::move(*best), request, *ofAll);
-  best->tried = withTried(isPipeline ? best->tried : trials.all().tried(), without->tried);
+  best->tried = withTried(best->tried, without->tried);
   return withTimeLimitOf(request, std::move(*best));
 }
 

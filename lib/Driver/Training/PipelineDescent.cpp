@@ -74,8 +74,11 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   std::vector<RecomputeSetting> heavier(policies.begin() + own + 1, policies.end()), lighter;
   if (isOfLayout) // those before it were not tried
     lighter.assign(policies.rend() - own, policies.rend());
-  llvm::Error error = tryPolicies(lighter, end);
-  return error ? std::move(error) : tryPolicies(heavier, end);
+  for (llvm::ArrayRef<RecomputeSetting> others : {lighter, heavier})
+    if (llvm::Error error = tryPolicies(others, end))
+      return error;
+  bestOf.insert_or_assign(workers, *bestHere);
+  return llvm::Error::success();
 }
 
 llvm::Error PipelineTrials::tryAllAlone() {
@@ -93,15 +96,19 @@ llvm::Error PipelineTrials::tryAlone(int64_t workers, double end) {
   auto all = pointsOf(workers);
   if (!all)
     return all.takeError();
+  Here &best = bestOf.at(workers);
+  const RecomputeSetting policy = best.point.recompute;
   for (PlanRequest &point : *all) {
     if (trials.isStopped() || trials.secondsLeft() <= end)
       break;
-    point.recompute = bestOf.at(workers).point.recompute;
+    point.recompute = policy;
     auto plan = [&](const PlanRequest &own) -> llvm::Expected<bool> {
       auto found = trials.tryOne(own, trials.secondsLeft() - end,
                                  [&](const PlanRequest &alone) { return points.first(alone, std::nullopt); });
       if (!found)
         return found.takeError();
+      if (*found && isBetter((*found)->rank, best.rank))
+        best = {(*found)->rank, own, (*found)->isByMemory};
       return found->has_value();
     };
     if (llvm::Error error = tryUntilPolicyFits(point, end, plan))

@@ -35,6 +35,13 @@ public:
   double secondsLeft() const { return trials.secondsLeft(); }
   /// Seconds in which a point can be planned again, at the least.
   double secondsOfPoint() const { return shareOfPoint * request.timeLimitSeconds; }
+  /// Has all that was done taken a small part of the time?
+  bool hasMuchTime() const { return trials.secondsLeft() > shareOfMuch * request.timeLimitSeconds; }
+  /// The best of workers that have begun: its rank and its point.
+  std::pair<PlanRank, PlanRequest> bestWith(int64_t workers) const {
+    const Here &here = bestOf.at(workers);
+    return {here.rank, here.point};
+  }
 
 private:
   /// The best that was found of a number of workers.
@@ -65,7 +72,7 @@ private:
   /// The best point with other policies, as long as they are better.
   llvm::Error tryPolicies(llvm::ArrayRef<RecomputeSetting> others, double end);
 
-  static constexpr double shareOfPoint = 0.05;
+  static constexpr double shareOfPoint = 0.05, shareOfMuch = 0.8;
 
   const PlanRequest &request;
   const PointPlanner &points;

@@ -5,8 +5,10 @@
 
 namespace apc {
 
-/// The best plan of \p trials, which have one, or a better one that the rest of the time finds for its numbers by
-/// \p plan; with all points that were tried, and the bound of these numbers. Errors: those of planning.
-llvm::Expected<Plan> planAgain(const PipelineTrials &trials, PlanOfRequest plan);
+/// The faster one of \p without, the plan of the step without a pipeline, and the best plan of \p trials or of what the
+/// rest of the time finds by \p plan: for the numbers of that, and where planning takes next to no time, for the best
+/// of other numbers of workers. Quick plans that are much slower than \p without stay as they are. One of both is
+/// there. With all points of \p trials, and the bound of the plan's own numbers. Errors: those of planning.
+llvm::Expected<Plan> fasterOf(const PipelineTrials &trials, const std::optional<Plan> &without, PlanOfRequest plan);
 
 } // namespace apc

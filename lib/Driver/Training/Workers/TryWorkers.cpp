@@ -77,12 +77,14 @@ llvm::Error tryWorkers(const PlanRequest &request, llvm::ArrayRef<int64_t> worke
   const double ofProofs = request.timeLimitSeconds / 3;
   if (llvm::Error error = beginAll(request, fromLayout(workers, layout), ofProofs, trials))
     return error;
-  constexpr size_t most = 2; // numbers of workers that are worth it
+  constexpr size_t most = 2; // numbers of workers that are worth it where time is short
   const std::vector<int64_t> begun = trials.begun();
-  const size_t count = std::min(most, begun.size());
-  for (auto [index, own] : llvm::enumerate(llvm::ArrayRef(begun).take_front(count))) {
+  for (auto [index, own] : llvm::enumerate(begun)) {
+    if (index >= most && !trials.hasMuchTime())
+      break;
     const double left = trials.secondsLeft();
-    const double share = std::max(0.0, left - ofProofs) / static_cast<double>(count - index);
+    const size_t sharing = std::min(most, begun.size()) - std::min(most - 1, index);
+    const double share = std::max(0.0, left - ofProofs) / static_cast<double>(sharing);
     if (llvm::Error error = trials.improve(own, left - share))
       return error;
   }

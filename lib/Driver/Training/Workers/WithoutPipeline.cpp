@@ -1,8 +1,8 @@
 // One worker for the whole model.
 #include "WithoutPipeline.h"
 
-#include "ChooseTraining.h"
-#include "TrainingPoints.h"
+#include "../ChooseTraining.h"
+#include "../TrainingPoints.h"
 
 #include "apc/Driver/ImportStep.h"
 #include "apc/Planning/NothingFits.h"
@@ -29,11 +29,9 @@ static llvm::Expected<std::vector<PlanRequest>> smallSteps(const PlanRequest &re
   return small;
 }
 
-/// All points of \p own, which has one worker.
-static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlanner &points) {
-  llvm::Expected<Plan> found = leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own);
+llvm::Expected<Without> asWithout(const PlanRequest &own, llvm::Expected<Plan> found, bool isBounded) {
   if (found)
-    return Without{*found, triedOf(*found), /*isBounded=*/true};
+    return Without{*found, triedOf(*found), isBounded};
   auto [error, tried] = triedBefore(found.takeError());
   auto [fault, message] = takeMessage(std::move(error));
   if (fault != Fault::NoPlan)
@@ -41,6 +39,11 @@ static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlan
   if (tried.empty())
     tried.push_back(failedPointOf(own, microBatchesOf(own), "does not fit the memory"));
   return Without{std::nullopt, std::move(tried)};
+}
+
+/// All points of \p own, which has one worker.
+static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlanner &points) {
+  return asWithout(own, leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own), /*isBounded=*/true);
 }
 
 /// Is a pipeline so fast that the step without one is not worth a search?

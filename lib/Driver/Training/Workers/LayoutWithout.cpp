@@ -1,0 +1,24 @@
+// The point of a layout without a pipeline.
+#include "LayoutPoint.h"
+#include "WithoutPipeline.h"
+
+#include "../TrainingPoints.h"
+
+namespace apc {
+
+llvm::Expected<Without> planLayoutWithout(const PlanRequest &request, const PointPlanner &points) {
+  constexpr double about = 0.97, share = 0.15; // of its seconds; of the time
+  const std::optional<KnownStep> &alone = points.control.knownAlone;
+  if (request.pipeline.count || !alone || points.control.knownSeconds < about * alone->seconds)
+    return Without();
+  PlanRequest own = request;
+  own.pipeline = {1};
+  own.timeLimitSeconds *= share;
+  auto all = microBatchRequests(own);
+  if (!all)
+    return all.takeError();
+  const std::optional<PlanRequest> point = pointOfLayout(alone->layout, *all, policiesOf(own).front());
+  return point ? asWithout(*point, points.quick(*point), /*isBounded=*/false) : Without();
+}
+
+} // namespace apc

@@ -146,8 +146,10 @@ int64_t bytesOfReceiveBuffers(const OpGraph &graph, ArrayRef<Strategy> strategie
   return bytes;
 }
 
-ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
-                       ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets, const Timeline &time) {
+} // namespace
+
+ProgramMemory programMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
+                            ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets, const Timeline &time) {
   ProgramMemory memory;
   StorageEnds ends = endsInRuntime(time.storageEnds(), graph, time, model.getPool().runtime);
   const std::vector<size_t> begins =
@@ -191,12 +193,10 @@ ProgramMemory memoryOf(const OpGraph &graph, ArrayRef<Strategy> strategies, cons
   return memory;
 }
 
-} // namespace
-
 StepPeak graphMemory(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
                      ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
-  ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
+  ProgramMemory memory = programMemory(graph, strategies, model, moves, buckets, time);
   StepPeak peak = stepPeak(memory.held, memory.live, memory.ops);
   peak.op = time.opAt(peak.op).index();
   if (model.getPool().runtime.cachesBlocks) {
@@ -218,7 +218,7 @@ MemoryTable memoryBetweenSteps(const OpGraph &graph, ArrayRef<Strategy> strategi
 std::vector<PeakValue> valuesAtPeak(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model,
                                     ArrayRef<GraphMove> moves, ArrayRef<MoveBucket> buckets) {
   Timeline time(graph, moves, buckets);
-  ProgramMemory memory = memoryOf(graph, strategies, model, moves, buckets, time);
+  ProgramMemory memory = programMemory(graph, strategies, model, moves, buckets, time);
   size_t fullest = stepPeak(memory.held, memory.live, memory.ops).op;
   std::vector<PeakValue> values = std::move(memory.heldValues);
   for (auto [interval, value] : llvm::zip(memory.live, memory.values))

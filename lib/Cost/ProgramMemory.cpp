@@ -22,17 +22,18 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   for (size_t index = 0, own = live.size(); index < own; ++index) {
     PeakValue value = values[index];
     auto isHeldAt = [&, own = live[index]](size_t at) { return own.begin < at && at <= own.end; };
-    bool isKept = isHeldAt(backward) || isHeldAt(weights);
+    const bool isAtBackward = isHeldAt(backward), isAtWeights = inFlight.weights && isHeldAt(weights);
+    const bool isKept = isAtBackward || isAtWeights;
     if (!isKept || isWeight[value.value.index()] || graph.isAccumulated(value.value))
       continue;
     auto addOthers = [&](size_t begin, size_t end, bool inWeights) {
       PeakValue ofOthers = value;
-      const int64_t holding = inFlight.othersHolding(isHeldAt(backward), isHeldAt(weights), inWeights);
+      const int64_t holding = inFlight.othersHolding(isAtBackward, isAtWeights, inWeights);
       ofOthers.bytes = multiplySaturating(value.bytes, holding);
       if (begin <= end && holding > 0)
         addLive(begin, end, ofOthers);
     };
-    if (!inFlight.waiting) {
+    if (!inFlight.waiting || !inFlight.weights) {
       addOthers(0, last, /*inWeights=*/false);
       continue;
     }
@@ -41,13 +42,17 @@ void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time
   }
 }
 
+int64_t fragmentsOf(const LiveInterval &value, double share) {
+  if (share >= 1 || value.category != MemoryCategory::Activations)
+    return 0;
+  return static_cast<int64_t>(static_cast<double>(value.bytes) / share) - value.bytes;
+}
+
 void ProgramMemory::addFragments(double share) {
   for (size_t index = 0; index < values.size(); ++index) {
     const LiveInterval own = live[index];
-    if (share >= 1 || own.category != MemoryCategory::Activations)
-      continue;
-    auto taken = static_cast<int64_t>(static_cast<double>(own.bytes) / share);
-    live.push_back({own.begin, own.end, taken - own.bytes, MemoryCategory::Runtime});
+    if (int64_t bytes = fragmentsOf(own, share); bytes > 0)
+      live.push_back({own.begin, own.end, bytes, MemoryCategory::Runtime});
   }
 }
 

@@ -28,4 +28,11 @@ struct ProgramMemory {
   void addLive(size_t begin, size_t end, PeakValue value, std::optional<size_t> move = {});
 };
 
+/// The memory of the program of `graphMemory`.
+ProgramMemory programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
+                            llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets, const Timeline &time);
+
+/// Bytes beside those of a value of which an allocator uses a \p share: 0 but for activations.
+int64_t fragmentsOf(const LiveInterval &value, double share);
+
 } // namespace apc

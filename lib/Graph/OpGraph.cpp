@@ -9,10 +9,11 @@ namespace apc {
 
 int64_t InFlight::othersHolding(bool atBackward, bool atWeights, bool inWeights) const {
   const int64_t others = microBatches - 1;
-  if (!weights || !waiting)
+  if (!waiting)
     return atBackward || atWeights ? others : 0;
-  const int64_t ofBackward = atBackward ? waiting->backward - (inWeights ? 0 : 1) : 0;
-  return std::min(others, ofBackward + (atWeights ? waiting->weights : 0));
+  const int64_t ofBackward = inWeights ? waiting->backwardInWeights : waiting->backward;
+  const int64_t ofWeights = inWeights ? waiting->weightsInWeights : waiting->weights;
+  return std::min(others, (atBackward ? ofBackward : 0) + (atWeights ? ofWeights : 0));
 }
 
 std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {

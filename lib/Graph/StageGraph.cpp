@@ -312,11 +312,9 @@ OpGraph withInFlight(const StageGraph &stage, int64_t microBatches, std::optiona
   OpGraph graph = stage.graph;
   size_t backward = beginOf(stage, StagePart::InputGradients), weights = beginOf(stage, StagePart::WeightGradients);
   if (backward < graph.ops.size())
-    graph.inFlight = InFlight{microBatches, OpId(backward), {}};
-  if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size()) {
+    graph.inFlight = InFlight{microBatches, OpId(backward), {}, waiting};
+  if (graph.inFlight && stage.splitsBackward && weights < graph.ops.size())
     graph.inFlight->weights = OpId(weights);
-    graph.inFlight->waiting = waiting;
-  }
   return graph;
 }
 

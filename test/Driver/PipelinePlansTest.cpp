@@ -236,7 +236,7 @@ TEST_CASE("the stages of a worker need together what they hold at one time, not 
     ofPeaks[stage.firstRank] += stage.memory.total();
   }
   CHECK(bytes[0] < ofPeaks[0]); // its chunks hold 4 and 2 at most, and 5 in all
-  CHECK(bytes[1] == ofPeaks[1]);
+  CHECK(bytes[1] < ofPeaks[1]); // one of them runs at a time
   CHECK(plan.memory.total() == std::max(bytes[0], bytes[1]));
   OpGraph graph = graphOf(plan.request);
   CHECK(faultOfStatements(graph, plan) == "");

@@ -93,8 +93,12 @@ double modelsInFlight(uint32_t workers, uint32_t chunks) {
   const PipelineSchedule &schedule = *valueOf(findPipelineSchedule(chunks > 1 ? "interleaved" : "1f1b", chunks));
   ActionLists lists = valueOf(generateActions(schedule, {workers, 4 * workers, chunks}));
   uint32_t most = 0;
-  for (const std::vector<uint32_t> &live : valueOf(PipelineSimulator::make(lists)).liveTogether(0))
-    most = std::max(most, std::accumulate(live.begin(), live.end(), uint32_t(0)));
+  for (const std::vector<HeldUnits> &held : valueOf(PipelineSimulator::make(lists)).heldTogether(0)) {
+    uint32_t count = 0;
+    for (const HeldUnits &units : held)
+      count += units.count();
+    most = std::max(most, count);
+  }
   return double(most) / double(workers * chunks);
 }
 

@@ -443,8 +443,8 @@ TEST_CASE("A gradient that would run to a later stage is an error that names it"
   CHECK_THAT(message, Contains("op 'wrong' of stage 1 reads 'da', which stage 0 makes in its backward pass"));
 }
 
-// Of five micro-batches at most four have their backward pass before them, and at most two wait for gradients of
-// weights alone; the one that runs is among the four until gradients of weights are made.
+// Of five micro-batches three wait for their backward pass at most beside the one that runs, and two for gradients of
+// weights alone; while such gradients are made, four and one.
 TEST_CASE("Micro-batches hold what is read from the place on where they wait") {
   InFlight own{5, OpId(3), OpId(6)};
   for (bool inWeights : {false, true}) {
@@ -452,14 +452,14 @@ TEST_CASE("Micro-batches hold what is read from the place on where they wait") {
     CHECK(own.othersHolding(false, true, inWeights) == 4);
     CHECK(own.othersHolding(false, false, inWeights) == 0);
   }
-  own.waiting = {4, 2};
+  own.waiting = {3, 2, 4, 1};
   CHECK(own.othersHolding(true, false, false) == 3);
   CHECK(own.othersHolding(false, true, false) == 2);
   CHECK(own.othersHolding(true, true, false) == 4);
   CHECK(own.othersHolding(true, false, true) == 4);
-  CHECK(own.othersHolding(false, true, true) == 2);
+  CHECK(own.othersHolding(false, true, true) == 1);
   CHECK(own.othersHolding(true, true, true) == 4);
-  own.waiting = {5, 0};
+  own.waiting = {4, 0, 4, 0};
   CHECK(own.othersHolding(false, true, true) == 0);
   CHECK(own.othersHolding(true, true, false) == 4);
 }

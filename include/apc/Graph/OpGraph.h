@@ -76,10 +76,11 @@ struct GraphOp {
 /// others that are one of its factors (`leadingFactors`) are cut like it, all others stay whole.
 using TiedOps = std::vector<OpId>;
 
-/// The most micro-batches of a stage that have their backward pass before them, with the one that runs, and the most
-/// others for which gradients of weights alone are left to make.
+/// The most micro-batches of a stage that wait beside the one that runs, for their backward pass and for gradients of
+/// weights alone: while that one runs its forward pass or gradients of inputs, and while it runs gradients of weights.
 struct WaitingMicroBatches {
-  int64_t backward = 1, weights = 0;
+  int64_t backward = 0, weights = 0;
+  int64_t backwardInWeights = 0, weightsInWeights = 0;
 
   friend auto operator<=>(const WaitingMicroBatches &, const WaitingMicroBatches &) = default;
 };
@@ -87,7 +88,8 @@ struct WaitingMicroBatches {
 /// The micro-batches that a stage of a pipeline has begun and not ended. {4, op 37}: while one micro-batch runs, the
 /// values of three others wait that ops before op 37 made and ops from there on read. Where gradients of weights are a
 /// part of their own, from op 52 on, micro-batches wait there, too: {4, op 37, op 52}. Each of the others then counts
-/// for both places, unless it is known how many wait where at most.
+/// for both places, unless it is known how many wait where at most. Where a stage has no gradients of weights, nothing
+/// is held of those that wait for them.
 struct InFlight {
   int64_t microBatches = 1;
   OpId backward;                    ///< the first op of the backward pass

@@ -74,7 +74,7 @@ llvm::Expected<CheckedStages> checkStages(const Plan &plan, const CutStep &step,
   };
   CheckedStages checked;
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
+  std::vector<WaitingMicroBatches> waiting = point.waiting();
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     std::string place = llvm::formatv("stages[{0}].", index).str();
     uint32_t worker = point.lists.shape.workerOf(static_cast<uint32_t>(index));

@@ -42,19 +42,62 @@ PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &pa
           scaled(whole.weights, part.weights, all.weights), scaled(whole.update, part.update, all.update)};
 }
 
-/// The bytes of a device of a planned stage with so many micro-batches in flight.
-double bytesWith(const PipelineAnswer &planned, size_t index, int64_t inFlight,
-                 std::optional<WaitingMicroBatches> waiting = std::nullopt) {
-  const StageGraph &stage = planned.step->stages[index];
+HeldUnits mostWhile(HeldUnits::Running running, const WaitingMicroBatches &most) {
+  const bool inWeights = running == HeldUnits::Running::Weights;
+  return {static_cast<uint32_t>(inWeights ? most.backwardInWeights : most.backward),
+          static_cast<uint32_t>(inWeights ? most.weightsInWeights : most.weights), running};
+}
+
+MemoryOfStage memoryOf(const PipelineAnswer &planned, size_t index) {
   const StageAnswer &answer = *planned.stages[index];
   const Candidate &own = *answer.candidate;
-  CostModel model(answer.task->pool, own.mesh);
-  StepPeak peak =
-      graphMemory(withInFlight(stage, inFlight, waiting), own.strategies, model, own.cost.moves, own.cost.buckets);
-  return static_cast<double>(peak.memory.total());
+  return memoryOfStage(withInFlight(planned.step->stages[index], 1), own.strategies,
+                       CostModel(answer.task->pool, own.mesh), own.cost.moves, own.cost.buckets);
 }
 
 } // namespace
+
+PipelineForecast::Bytes &PipelineForecast::Bytes::operator+=(const Bytes &own) {
+  idle += own.idle;
+  pass += own.pass;
+  weights += own.weights;
+  update += own.update;
+  atBackward += own.atBackward;
+  atWeights += own.atWeights;
+  done += own.done;
+  return *this;
+}
+
+PipelineForecast::Bytes PipelineForecast::Bytes::operator*(double times) const {
+  return {idle * times,       pass * times,      weights * times, update * times,
+          atBackward * times, atWeights * times, done * times};
+}
+
+double PipelineForecast::Bytes::at(const HeldUnits &held) const {
+  const double waiting = held.atBackward * atBackward + held.atWeights * atWeights;
+  switch (held.running) {
+  case HeldUnits::Running::Nothing:
+    return idle + waiting;
+  case HeldUnits::Running::Pass:
+    return idle + pass + waiting;
+  case HeldUnits::Running::Weights:
+    return idle + weights + waiting;
+  case HeldUnits::Running::Done:
+    return idle + done + waiting;
+  }
+}
+
+PipelineForecast::Bytes PipelineForecast::bytesOf(const MemoryOfStage &memory) {
+  auto total = [](const MemoryTable &part) { return static_cast<double>(part.total()); };
+  const double idle = total(memory.idle);
+  return {idle,
+          total(memory.pass) - idle,
+          total(memory.weights) - idle,
+          total(memory.update) - idle,
+          total(memory.atBackward),
+          total(memory.atWeights),
+          total(memory.done)};
+}
 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
 void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
@@ -89,12 +132,7 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
   const bool isSplit = own.splitsBackward;
   for (bool splits : {isSplit, !isSplit}) {
     const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
-    const double one = bytesWith(holding, stage, 1), other = bytesWith(holding, stage, 2) - one;
-    Bytes ofStage{one, other, other, other};
-    if (holding.step->stages[stage].splitsBackward) { // else they wait in one place
-      ofStage.whole = bytesWith(holding, stage, 2, WaitingMicroBatches{2, 0}) - one;
-      ofStage.waiting = bytesWith(holding, stage, 2, WaitingMicroBatches{1, 1}) - one;
-    }
+    const Bytes ofStage = bytesOf(memoryOf(holding, stage));
     for (const auto &[layer, part] : byLayer) {
       double seconds = planned.seconds[stage].ofMicroBatch();
       double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;
@@ -137,44 +175,45 @@ PipelineForecast::Layer PipelineForecast::stageOf(llvm::ArrayRef<size_t> firsts,
 
 std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoint &point,
                                                                llvm::ArrayRef<size_t> firsts) const {
-  return simulate(point, inFlightOf(point), firsts);
+  return simulate(point, timesOf(point), firsts);
 }
 
-PipelineForecast::InFlightOfWorkers PipelineForecast::inFlightOf(const PipelinePoint &point) {
-  InFlightOfWorkers inFlight{{}, point.waiting()};
-  for (uint32_t worker = 0; worker < point.lists.shape.workers; ++worker)
-    inFlight.together.push_back(point.inFlightTogether(worker));
-  return inFlight;
+/// Where a worker has one stage, with the most at each place, as its memory is counted then.
+PipelineForecast::TimesOfWorkers PipelineForecast::timesOf(const PipelinePoint &point) {
+  TimesOfWorkers times;
+  const std::vector<WaitingMicroBatches> waiting = point.waiting();
+  for (uint32_t worker = 0; worker < point.lists.shape.workers; ++worker) {
+    std::vector<std::vector<HeldUnits>> &own = times.emplace_back(point.simulator.heldTogether(worker));
+    for (std::vector<HeldUnits> &held : own)
+      if (point.counts.chunks == 1)
+        held.front() = mostWhile(held.front().running, waiting[worker]);
+  }
+  return times;
 }
 
-/// Values that are there in one place alone count for those that may be there, and values of both places for all.
-double PipelineForecast::Bytes::with(int64_t inFlight, std::optional<WaitingMicroBatches> places) const {
-  const auto others = static_cast<double>(inFlight - 1);
-  if (!places)
-    return one + other * others;
-  const double atBackward = std::min(others, static_cast<double>(places->backward - 1));
-  const double atWeights = std::min(others, static_cast<double>(places->weights));
-  return one + (other - waiting) * atBackward + (other - whole) * atWeights + (whole + waiting - other) * others;
-}
-
-double PipelineForecast::fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
+double PipelineForecast::fullestBytes(const PipelineShape &shape, const TimesOfWorkers &times,
                                       llvm::ArrayRef<Bytes> stages) {
   double fullest = 0;
-  for (auto [worker, times] : llvm::enumerate(inFlight.together))
-    for (const std::vector<int64_t> &held : times) {
+  for (uint32_t worker = 0; worker < shape.workers; ++worker) {
+    double updates = 0;
+    for (const std::vector<HeldUnits> &held : times[worker]) {
       double bytes = 0;
-      for (auto [chunk, count] : llvm::enumerate(held)) {
-        const uint32_t stage = shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk));
-        const Bytes &own = stages[stage];
-        bytes += own.with(std::max<int64_t>(1, count), inFlight.waiting[stage]);
-      }
+      for (auto [chunk, units] : llvm::enumerate(held))
+        bytes += stages[shape.stageOf(worker, static_cast<uint32_t>(chunk))].at(units);
       fullest = std::max(fullest, bytes);
     }
+    for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
+      updates += stages[shape.stageOf(worker, chunk)].idle + stages[shape.stageOf(worker, chunk)].done;
+    for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const Bytes &own = stages[shape.stageOf(worker, chunk)];
+      fullest = std::max(fullest, updates - own.done + own.update);
+    }
+  }
   return fullest;
 }
 
 std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const PipelinePoint &point,
-                                                                     const InFlightOfWorkers &inFlight,
+                                                                     const TimesOfWorkers &times,
                                                                      llvm::ArrayRef<size_t> firsts) const {
   const PipelineShape &shape = point.lists.shape;
   assert(firsts.size() + 1 == shape.numStages() && "a first layer for each stage");
@@ -193,7 +232,7 @@ std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const Pipel
     llvm::consumeError(time.takeError());
     return std::nullopt;
   }
-  return Expected{time->stepSeconds, static_cast<int64_t>(fullestBytes(shape, inFlight, bytes))};
+  return Expected{time->stepSeconds, static_cast<int64_t>(fullestBytes(shape, times, bytes))};
 }
 
 std::vector<double> PipelineForecast::secondsByLayer() const {
@@ -205,8 +244,8 @@ std::vector<double> PipelineForecast::secondsByLayer() const {
 
 std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::vector<size_t> firsts,
                                              int64_t limitBytes) const {
-  const InFlightOfWorkers inFlight = inFlightOf(point);
-  std::optional<Expected> best = simulate(point, inFlight, firsts);
+  const TimesOfWorkers times = timesOf(point);
+  std::optional<Expected> best = simulate(point, times, firsts);
   constexpr unsigned mostRounds = 8;
   constexpr double least = 1e-4; // of the step is worth a move
   bool isBetter = best.has_value();
@@ -219,7 +258,7 @@ std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::ve
         size_t begin = cut == 0 ? 0 : moved[cut - 1], end = cut + 1 == moved.size() ? layers.size() : moved[cut + 1];
         if (moved[cut] <= begin || moved[cut] >= end)
           continue;
-        std::optional<Expected> own = simulate(point, inFlight, moved);
+        std::optional<Expected> own = simulate(point, times, moved);
         if (!own || own->bytes > std::max(limitBytes, best->bytes) || own->seconds >= best->seconds * (1 - least))
           continue;
         firsts = std::move(moved);

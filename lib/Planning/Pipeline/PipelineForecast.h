@@ -3,13 +3,15 @@
 
 #include "StagedStep.h"
 
+#include "apc/Cost/MemoryOfStage.h"
+
 namespace apc {
 
 /// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
 /// Other cuts and schedules are simulated with them, as if every layer kept its strategies: costs are taken once and
 /// weighed many times; on a worker of fewer devices it takes more seconds and bytes in proportion. Memory is in
-/// proportion: the bytes that a further micro-batch in flight adds to a stage, and those of one, are spread over its
-/// layers by their seconds.
+/// proportion: the bytes of a stage while it runs, and those of a micro-batch that waits, are spread over its layers by
+/// their seconds.
 class PipelineForecast {
 public:
   /// \p places: ascending, in the forward pass of the step. \p other: the same cuts under a schedule that splits the
@@ -32,22 +34,14 @@ public:
   std::vector<size_t> refine(const PipelinePoint &point, std::vector<size_t> firsts, int64_t limitBytes) const;
 
 private:
+  /// `MemoryOfStage` in bytes, parts that run without `idle`.
   struct Bytes {
-    double one = 0;     ///< with one micro-batch in flight
-    double other = 0;   ///< of each other, wherever it waits
-    double whole = 0;   ///< of each other, of what is there where it waits for its backward pass
-    double waiting = 0; ///< of each other, of what is there where it waits for gradients of weights alone
+    double idle = 0, pass = 0, weights = 0, update = 0;
+    double atBackward = 0, atWeights = 0, done = 0;
 
-    Bytes &operator+=(const Bytes &own) {
-      one += own.one;
-      other += own.other;
-      whole += own.whole;
-      waiting += own.waiting;
-      return *this;
-    }
-    /// With so many in flight.
-    double with(int64_t inFlight, std::optional<WaitingMicroBatches> places) const;
-    Bytes operator*(double times) const { return {one * times, other * times, whole * times, waiting * times}; }
+    Bytes &operator+=(const Bytes &own);
+    Bytes operator*(double times) const;
+    double at(const HeldUnits &held) const;
   };
   /// The seconds and bytes that a layer adds to its stage.
   struct Layer {
@@ -56,19 +50,16 @@ private:
 
     Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : unsplit; }
   };
+  static Bytes bytesOf(const MemoryOfStage &memory);
   void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
-  /// The micro-batches of a point.
-  struct InFlightOfWorkers {
-    std::vector<std::vector<std::vector<int64_t>>> together; ///< by worker, `PipelinePoint::inFlightTogether`
-    std::vector<std::optional<WaitingMicroBatches>> waiting; ///< by stage, `PipelinePoint::waiting`
-  };
-  static InFlightOfWorkers inFlightOf(const PipelinePoint &point);
-  std::optional<Expected> simulate(const PipelinePoint &point, const InFlightOfWorkers &inFlight,
+  /// Units that workers hold at one time, by chunk, for each time that may be the fullest; by worker.
+  using TimesOfWorkers = std::vector<std::vector<std::vector<HeldUnits>>>;
+  static TimesOfWorkers timesOf(const PipelinePoint &point);
+  std::optional<Expected> simulate(const PipelinePoint &point, const TimesOfWorkers &times,
                                    llvm::ArrayRef<size_t> firsts) const;
   /// The bytes of the fullest worker's device, of stages with these.
-  static double fullestBytes(const PipelineShape &shape, const InFlightOfWorkers &inFlight,
-                             llvm::ArrayRef<Bytes> stages);
+  static double fullestBytes(const PipelineShape &shape, const TimesOfWorkers &times, llvm::ArrayRef<Bytes> stages);
   Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
 
   std::vector<Layer> layers; ///< on the strongest worker

@@ -24,24 +24,31 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
   return most;
 }
 
-std::vector<std::optional<WaitingMicroBatches>> PipelinePoint::waiting() const {
-  std::vector<std::optional<WaitingMicroBatches>> waiting(lists.shape.numStages());
-  if (counts.chunks > 1)
-    return waiting;
-  for (uint32_t stage = 0; stage < lists.shape.numStages(); ++stage) {
-    WaitingMicroBatches &own = waiting[stage].emplace();
-    for (const LiveCounts &live : simulator.liveCounts(stage)) {
-      own.backward = std::max<int64_t>(own.backward, live.whole);
-      own.weights = std::max<int64_t>(own.weights, live.kept);
-    }
-  }
+static void take(const HeldUnits &held, WaitingMicroBatches &most) {
+  const bool inWeights = held.running == HeldUnits::Running::Weights;
+  int64_t &backward = inWeights ? most.backwardInWeights : most.backward;
+  int64_t &weights = inWeights ? most.weightsInWeights : most.weights;
+  backward = std::max<int64_t>(backward, held.atBackward);
+  weights = std::max<int64_t>(weights, held.atWeights);
+}
+
+std::vector<WaitingMicroBatches> PipelinePoint::waiting() const {
+  std::vector<WaitingMicroBatches> waiting(lists.shape.numStages());
+  for (uint32_t worker = 0; worker < lists.shape.workers; ++worker)
+    for (const std::vector<HeldUnits> &time : simulator.heldTogether(worker))
+      for (auto [chunk, held] : llvm::enumerate(time))
+        if (held.isRunning())
+          take(held, waiting[lists.shape.stageOf(worker, static_cast<uint32_t>(chunk))]);
   return waiting;
 }
 
 std::vector<std::vector<int64_t>> PipelinePoint::inFlightTogether(uint32_t worker) const {
   std::vector<std::vector<int64_t>> times;
-  for (const std::vector<uint32_t> &live : simulator.liveTogether(worker))
-    times.emplace_back(live.begin(), live.end());
+  for (const std::vector<HeldUnits> &held : simulator.heldTogether(worker)) {
+    std::vector<int64_t> &counts = times.emplace_back();
+    for (const HeldUnits &units : held)
+      counts.push_back(units.count());
+  }
   return times;
 }
 

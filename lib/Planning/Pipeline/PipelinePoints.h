@@ -23,8 +23,8 @@ struct PipelinePoint {
 
   /// By stage: the most micro-batches whose values it holds at once.
   std::vector<int64_t> inFlight() const;
-  /// By stage: where these wait. None where it is not counted: of several stages on a worker.
-  std::vector<std::optional<WaitingMicroBatches>> waiting() const;
+  /// By stage: where these wait, the most at each place.
+  std::vector<WaitingMicroBatches> waiting() const;
   /// The same as `inFlight` for the stages of one worker at one time, by chunk, for each time that may be its fullest.
   std::vector<std::vector<int64_t>> inFlightTogether(uint32_t worker) const;
   /// The most at once of all workers together, a stage's like any other's.

@@ -106,7 +106,7 @@ std::vector<StageAnswers::Wanted> StageAnswers::wantedBy(const PipelinePoint &po
     fixed = (static_cast<double>(memory.total()) / held - 1) * static_cast<double>(1 + pattern->graph.othersInFlight());
   }
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
+  std::vector<WaitingMicroBatches> waiting = point.waiting();
   std::map<uint32_t, double> needs = needsOf(point, fixed, shares);
   std::vector<Wanted> wanted;
   const PipelineShape &shape = point.lists.shape;
@@ -267,9 +267,9 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
 
 StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
   auto holdsMore = [&](const Wanted &other) {
-    const WaitingMicroBatches own = wanted.waiting.value_or(WaitingMicroBatches());
-    const WaitingMicroBatches others = other.waiting.value_or(WaitingMicroBatches());
-    return other.inFlight >= wanted.inFlight && others.backward >= own.backward && others.weights >= own.weights;
+    const WaitingMicroBatches &own = wanted.waiting, &others = other.waiting;
+    return other.inFlight >= wanted.inFlight && others.backward >= own.backward && others.weights >= own.weights &&
+           others.backwardInWeights >= own.backwardInWeights && others.weightsInWeights >= own.weightsInWeights;
   };
   for (const auto &[other, answer] : known)
     if (holdsMore(other) && answer->candidate && kinds[other.stage] == kinds[wanted.stage] &&
@@ -341,7 +341,7 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
                                                               AnswersShared shared) const {
   std::map<std::tuple<unsigned, int64_t, WaitingMicroBatches>, Answer> same; ///< by kind and micro-batches
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
+  std::vector<WaitingMicroBatches> waiting = point.waiting();
   Answers answers;
   for (unsigned stage = 0; stage < kinds.size(); ++stage) {
     llvm::Expected<Own> own = begin({stage, inFlight[stage], waiting[stage], whole.memoryLimitBytes},
@@ -349,8 +349,8 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::answersBy(const PipelinePoin
     if (!own)
       return own.takeError();
     const bool byAlike = shared == AnswersShared::ByAlike;
-    Answer &alike = same[{kinds[stage], byAlike ? 1 : inFlight[stage],
-                          byAlike ? WaitingMicroBatches() : waiting[stage].value_or(WaitingMicroBatches())}];
+    Answer &alike =
+        same[{kinds[stage], byAlike ? 1 : inFlight[stage], byAlike ? WaitingMicroBatches() : waiting[stage]}];
     if (alike)
       takeOver(*alike, **own);
     else if (llvm::Error error = answerStage(stage, **own))

@@ -86,8 +86,8 @@ private:
   struct Wanted {
     unsigned stage = 0;
     int64_t inFlight = 1;
-    std::optional<WaitingMicroBatches> waiting; ///< `PipelinePoint::waiting`
-    int64_t limitBytes = 0;                     ///< the share of a device's memory that the stage may take
+    WaitingMicroBatches waiting; ///< `PipelinePoint::waiting`
+    int64_t limitBytes = 0;      ///< the share of a device's memory that the stage may take
   };
   /// The bytes of a stage that has such a share of its device's memory, beside the scratch memory of kernels, which all
   /// stages of a worker use in turn.

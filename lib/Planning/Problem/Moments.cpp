@@ -85,7 +85,7 @@ std::vector<int64_t> othersHolding(const OpGraph &graph, std::optional<Moment> m
   const bool inWeights = inFlight.weights && moment && moment->op.index() >= weights;
   for (auto [index, span] : llvm::enumerate(spansOf(graph))) {
     auto isHeldAt = [&, own = span](size_t at) { return own.producer.value_or(0) < at && at <= own.last; };
-    others[index] = inFlight.othersHolding(isHeldAt(backward), isHeldAt(weights), inWeights);
+    others[index] = inFlight.othersHolding(isHeldAt(backward), inFlight.weights && isHeldAt(weights), inWeights);
   }
   return others;
 }

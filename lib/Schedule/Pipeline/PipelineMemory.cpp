@@ -47,34 +47,6 @@ int64_t LiveCounts::bytesOf(const StageWork &stage) const {
   return bytes + whole * stage.inputBytes + (isBackward ? stage.activationBytes - stage.inputBytes : 0);
 }
 
-std::vector<std::vector<uint32_t>> PipelineSimulator::liveTogether(uint32_t worker) const {
-  std::vector<std::vector<uint32_t>> found;
-  std::vector<uint32_t> stages, now(shape.chunks);
-  for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
-    stages.push_back(shape.stageOf(worker, chunk));
-  auto countOf = [&](const Work &work) -> uint32_t & { return now[llvm::find(stages, work.stage) - stages.begin()]; };
-  auto isCovered = [](const std::vector<uint32_t> &one, const std::vector<uint32_t> &by) {
-    return llvm::all_of(llvm::zip_equal(one, by), [](auto pair) { return std::get<0>(pair) <= std::get<1>(pair); });
-  };
-  auto begin = [&](const Work &work) { countOf(work) += work.kind == ActionKind::Forward; };
-  auto end = [&](const Work &work) {
-    countOf(work) -= work.kind == ActionKind::Backward || work.kind == ActionKind::WeightGradient;
-  };
-  for (const Step &step : llvm::ArrayRef(steps).slice(firstStep[worker], firstStep[worker + 1] - firstStep[worker])) {
-    begin(step.work);
-    if (step.isPair)
-      begin(step.beside);
-    if (llvm::none_of(found, [&](const std::vector<uint32_t> &other) { return isCovered(now, other); })) {
-      llvm::erase_if(found, [&](const std::vector<uint32_t> &other) { return isCovered(other, now); });
-      found.push_back(now);
-    }
-    end(step.work);
-    if (step.isPair)
-      end(step.beside);
-  }
-  return found;
-}
-
 std::vector<LiveCounts> PipelineSimulator::liveCounts(uint32_t stage) const {
   std::vector<LiveCounts> found;
   LiveCounts now;

@@ -93,7 +93,7 @@ using Cuts = std::vector<size_t>;
 /// Programs of stages by cuts, split of the backward pass, stage and micro-batches in flight: many schedules share
 /// them.
 using KnownPrograms =
-    std::map<std::tuple<Cuts, bool, unsigned, int64_t, std::optional<WaitingMicroBatches>>, std::vector<StageProgram>>;
+    std::map<std::tuple<Cuts, bool, unsigned, int64_t, WaitingMicroBatches>, std::vector<StageProgram>>;
 
 /// The least step of all choices of a program for each stage; `chosen` are those of the first stages.
 void takeFastest(const Case &own, const PipelinePoint &point, const CutStep &step,
@@ -125,7 +125,7 @@ std::optional<double> fastestOf(const Case &own, const PipelinePoint &point, con
   bool splits = point.schedule->splitsBackward;
   CutStep step = llvm::cantFail(cutStep(own.graph, cuts, splits));
   std::vector<int64_t> inFlight = point.inFlight();
-  std::vector<std::optional<WaitingMicroBatches>> waiting = point.waiting();
+  std::vector<WaitingMicroBatches> waiting = point.waiting();
   std::vector<const std::vector<StageProgram> *> programs;
   for (unsigned stage = 0; stage < step.stages.size(); ++stage) {
     const Pool &worker = own.workers.pool(stage);

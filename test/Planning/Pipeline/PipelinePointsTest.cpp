@@ -15,11 +15,15 @@ PipelinePoint pointOf(const char *schedule, int64_t chunks) {
   return llvm::cantFail(pipelinePoints(request, 4, chunks, 12)).front();
 }
 
-/// By worker: with the backward pass before them, and with gradients of weights alone: "4+1, 3+2".
+/// By stage: those that wait for their backward pass, and for gradients of weights alone, beside one that runs: "4+1,
+/// 3+2"; where they are a part of their own, also while these run: "3+1|3+0".
 std::string waitingIn(const PipelinePoint &point) {
   std::vector<std::string> workers;
-  for (const std::optional<WaitingMicroBatches> &own : point.waiting())
-    workers.push_back(own ? std::to_string(own->backward) + "+" + std::to_string(own->weights) : "?");
+  for (const WaitingMicroBatches &own : point.waiting()) {
+    workers.push_back(std::to_string(own.backward) + "+" + std::to_string(own.weights));
+    if (point.schedule->splitsBackward)
+      workers.back() += "|" + std::to_string(own.backwardInWeights) + "+" + std::to_string(own.weightsInWeights);
+  }
   return llvm::join(workers, ", ");
 }
 
@@ -30,10 +34,10 @@ std::string waitingIn(const PipelinePoint &point) {
 TEST_CASE("A stage says how many of its micro-batches wait for gradients of weights alone") {
   using Counts = std::vector<int64_t>;
   CHECK(pointOf("1f1b", 1).inFlight() == Counts{4, 3, 2, 1});
-  CHECK(waitingIn(pointOf("1f1b", 1)) == "4+0, 3+0, 2+0, 1+0");
+  CHECK(waitingIn(pointOf("1f1b", 1)) == "3+0, 2+0, 1+0, 0+0");
   CHECK(pointOf("zb-h1", 1).inFlight() == Counts{4, 4, 4, 4});
-  CHECK(waitingIn(pointOf("zb-h1", 1)) == "4+0, 3+1, 2+2, 1+3");
+  CHECK(waitingIn(pointOf("zb-h1", 1)) == "3+0|3+0, 2+1|2+1, 1+2|1+2, 0+3|0+3");
   CHECK(pointOf("zb-h2", 1).inFlight() == Counts{7, 7, 7, 7});
-  CHECK(waitingIn(pointOf("zb-h2", 1)) == "7+0, 5+2, 3+4, 1+6");
-  CHECK(waitingIn(pointOf("zb-v", 2)) == "?, ?, ?, ?, ?, ?, ?, ?");
+  CHECK(waitingIn(pointOf("zb-h2", 1)) == "6+0|6+0, 4+2|4+2, 2+4|2+4, 0+6|0+6");
+  CHECK(waitingIn(pointOf("zb-v", 2)) == "7+0|7+0, 6+1|6+1, 5+2|5+2, 4+3|4+3, 3+2|3+2, 2+1|2+1, 1+0|1+0, 0+0|0+0");
 }

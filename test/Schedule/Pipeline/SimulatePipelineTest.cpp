@@ -156,16 +156,19 @@ TEST_CASE("a worker's memory is that of the counts of its stages at one time") {
     PipelineSimulator simulator = valueOf(PipelineSimulator::make(pipeline.lists));
     for (StageWork &stage : pipeline.work.stages) {
       stage.isRecomputed = false;
-      stage.weightActivationBytes = stage.activationBytes;
+      stage.weightActivationBytes = draw % 2 == 0 ? stage.activationBytes : stage.activationBytes / 2;
       stage.staticBytes = 0;
     }
     INFO(printActionLists(pipeline.lists));
     for (uint32_t worker = 0; worker < shape.workers; ++worker) {
       int64_t most = 0;
-      for (const std::vector<uint32_t> &live : simulator.liveTogether(worker)) {
+      for (const std::vector<HeldUnits> &held : simulator.heldTogether(worker)) {
         int64_t bytes = 0;
-        for (auto [chunk, count] : llvm::enumerate(live))
-          bytes += count * pipeline.work.stages[shape.stageOf(worker, static_cast<uint32_t>(chunk))].activationBytes;
+        for (auto [chunk, units] : llvm::enumerate(held)) {
+          const StageWork &stage = pipeline.work.stages[shape.stageOf(worker, static_cast<uint32_t>(chunk))];
+          bytes += (units.atBackward + (units.running == HeldUnits::Running::Pass)) * stage.activationBytes;
+          bytes += (units.atWeights + (units.running == HeldUnits::Running::Weights)) * stage.weightActivationBytes;
+        }
         most = std::max(most, bytes);
       }
       CHECK(most == simulator.peakBytes(worker, pipeline.work.stages));
@@ -177,8 +180,9 @@ TEST_CASE("chunks do not hold their most micro-batches at once") {
   // The interleaved pipeline of Megatron's 530B model: 35 workers with three chunks each.
   PipelineSimulator simulator = valueOf(PipelineSimulator::make(listsOf("interleaved", {35, 280, 3})));
   uint32_t most = 0, added = 0;
-  for (const std::vector<uint32_t> &live : simulator.liveTogether(0))
-    most = std::max(most, std::accumulate(live.begin(), live.end(), 0U));
+  for (const std::vector<HeldUnits> &held : simulator.heldTogether(0))
+    most = std::max(most, std::accumulate(held.begin(), held.end(), 0U,
+                                          [](uint32_t sum, const HeldUnits &units) { return sum + units.count(); }));
   for (uint32_t chunk : {0U, 1U, 2U})
     added += simulator.liveCounts(simulator.getShape().stageOf(0, chunk)).front().whole;
   CHECK(most == 139); // 3 (1 + 34 / 105) times 35

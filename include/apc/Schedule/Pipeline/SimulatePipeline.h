@@ -114,6 +114,24 @@ struct LiveCounts {
   int64_t bytesOf(const StageWork &stage) const;
 };
 
+/// The units (micro-batches, or pieces of them) of a stage at one time: those that wait, and what the one does that
+/// runs.
+struct HeldUnits {
+  enum class Running : uint8_t {
+    Nothing,
+    Pass,    ///< F, I or B
+    Weights, ///< W, or that part of a B
+    Done     ///< nothing, and all units of the stage have ended
+  };
+  uint32_t atBackward = 0; ///< wait for their I or B
+  uint32_t atWeights = 0;  ///< wait for their W
+  Running running = Running::Nothing;
+
+  bool isRunning() const { return running == Running::Pass || running == Running::Weights; }
+  uint32_t count() const { return atBackward + atWeights + (isRunning() ? 1 : 0); }
+  friend auto operator<=>(const HeldUnits &, const HeldUnits &) = default;
+};
+
 /// Runs lists again and again with other work. Each worker does one action at a time in the order of its list, as soon
 /// as it is free and the inputs of the action are there: an F waits for the tensors of all stages that feed its own, an
 /// I or B for the gradients of all stages that it feeds. Receivers are never waited for. Whole numbers give whole
@@ -134,9 +152,10 @@ public:
   /// Of one worker, as in `WorkerTime`; only its own stages are read.
   int64_t peakBytes(uint32_t worker, llvm::ArrayRef<StageWork> stages) const;
 
-  /// Micro-batches (or pieces) that the stages of a worker hold at one time, from F to the end of B or W, by chunk.
-  /// Only times at which no other holds as many of each: {{4, 1}, {2, 2}}. Empty for a worker without actions.
-  std::vector<std::vector<uint32_t>> liveTogether(uint32_t worker) const;
+  /// Units that the stages of a worker hold at one time, by chunk, for each time at which no other holds as many of
+  /// each while the same runs. Of a B, gradients of weights are a time of their own where some stages split them off.
+  /// Empty for a worker without actions.
+  std::vector<std::vector<HeldUnits>> heldTogether(uint32_t worker) const;
 
   /// Counts of one stage, among them those with the most bytes, whatever the stage's figures.
   std::vector<LiveCounts> liveCounts(uint32_t stage) const;

@@ -1,56 +1,84 @@
-// Stages between one micro-batch and their most.
+// Stages of a worker while one of them runs.
 #include "WorkerMemory.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "apc/Cost/MemoryOfStage.h"
+#include "apc/Support/Saturating.h"
 
-#include <numeric>
+#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 
 namespace {
 
-/// The peak of a stage by micro-batches in flight. It is the largest of sums that grow in proportion to them, so that
-/// it lies below the line between one micro-batch and the most.
-struct PeakLine {
-  MemoryTable most;
-  int64_t mostInFlight = 1, extraBytes = 0; ///< of all micro-batches but one
-
-  MemoryTable at(int64_t inFlight) const {
-    MemoryTable memory = most;
-    if (mostInFlight == 1)
-      return memory;
-    int64_t without = mostInFlight - std::max<int64_t>(1, inFlight);
-    int64_t &activations = memory[MemoryCategory::Activations], &fragments = memory[MemoryCategory::Runtime];
-    int64_t less = std::min(activations + fragments, extraBytes * without / (mostInFlight - 1));
-    if (less <= 0) {
-      activations -= less;
-      return memory;
-    }
-    double ofFragments = static_cast<double>(fragments) / static_cast<double>(activations + fragments);
-    int64_t lessFragments = std::min(fragments, static_cast<int64_t>(ofFragments * static_cast<double>(less)));
-    lessFragments = std::max(lessFragments, less - activations);
-    fragments -= lessFragments;
-    activations -= less - lessFragments;
-    return memory;
-  }
-};
-
-PeakLine lineOf(const StageGraph &stage, const Candidate &candidate, const Pool &worker, int64_t inFlight) {
-  PeakLine line{candidate.cost.memory, inFlight};
-  StepPeak one = graphMemory(withInFlight(stage, 1), candidate.strategies, CostModel(worker, candidate.mesh),
-                             candidate.cost.moves, candidate.cost.buckets);
-  line.extraBytes = line.most.total() - one.memory.total();
-  return line;
+MemoryOfStage partsOf(const StageGraph &stage, const Candidate &candidate, const Pool &worker) {
+  return memoryOfStage(withInFlight(stage, 1), candidate.strategies, CostModel(worker, candidate.mesh),
+                       candidate.cost.moves, candidate.cost.buckets);
 }
 
-/// A device runs one stage at a time: of the scratch memory of all, the largest is enough.
-void shareWorkspace(std::vector<MemoryTable> &stages) {
-  auto workspace = [](MemoryTable &memory) -> int64_t & { return memory[MemoryCategory::Workspace]; };
-  auto isSmaller = [&](MemoryTable &a, MemoryTable &b) { return workspace(a) < workspace(b); };
-  MemoryTable &largest = *std::max_element(stages.begin(), stages.end(), isSmaller);
-  for (MemoryTable &memory : stages)
-    if (&memory != &largest)
-      workspace(memory) = 0;
+MemoryTable times(const MemoryTable &memory, int64_t count) {
+  MemoryTable all;
+  for (auto [sum, bytes] : llvm::zip_equal(all.bytes, memory.bytes))
+    sum = multiplySaturating(bytes, count);
+  return all;
+}
+
+MemoryTable memoryAt(const MemoryOfStage &stage, const HeldUnits &held) {
+  MemoryTable memory;
+  switch (held.running) {
+  case HeldUnits::Running::Nothing:
+    memory = stage.idle;
+    break;
+  case HeldUnits::Running::Pass:
+    memory = stage.pass;
+    break;
+  case HeldUnits::Running::Weights:
+    memory = stage.weights;
+    break;
+  case HeldUnits::Running::Done:
+    memory = stage.idle;
+    memory += stage.done;
+    break;
+  }
+  memory += times(stage.atBackward, held.atBackward);
+  memory += times(stage.atWeights, held.atWeights);
+  return memory;
+}
+
+/// The fullest time of a worker, by chunk.
+class FullestTime {
+public:
+  void take(std::vector<MemoryTable> stages) {
+    int64_t bytes = 0;
+    for (const MemoryTable &own : stages)
+      bytes = addSaturating(bytes, own.total());
+    if (fullest.empty() || bytes > most) {
+      most = bytes;
+      fullest = std::move(stages);
+    }
+  }
+  const std::vector<MemoryTable> &stages() const { return fullest; }
+
+private:
+  int64_t most = 0;
+  std::vector<MemoryTable> fullest;
+};
+
+/// \p times: of a worker, by chunk. Behind all of them, one stage after the other makes its update.
+std::vector<MemoryTable> fullestOf(llvm::ArrayRef<MemoryOfStage> stages, llvm::ArrayRef<std::vector<HeldUnits>> times) {
+  FullestTime fullest;
+  for (const std::vector<HeldUnits> &held : times) {
+    std::vector<MemoryTable> own;
+    for (const auto &[stage, units] : llvm::zip_equal(stages, held))
+      own.push_back(memoryAt(stage, units));
+    fullest.take(std::move(own));
+  }
+  for (size_t updated = 0; updated < stages.size(); ++updated) {
+    std::vector<MemoryTable> own;
+    for (const auto &[index, stage] : llvm::enumerate(stages))
+      own.push_back(index == updated ? stage.update : memoryAt(stage, {0, 0, HeldUnits::Running::Done}));
+    fullest.take(std::move(own));
+  }
+  return fullest.stages();
 }
 
 } // namespace
@@ -63,28 +91,15 @@ std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutSte
     memory.push_back(candidate->cost.memory);
   if (shape.chunks == 1)
     return memory;
-  const std::vector<int64_t> inFlight = point.inFlight();
   for (uint32_t number = 0; number < shape.workers; ++number) {
     std::vector<uint32_t> stages;
-    std::vector<PeakLine> lines;
+    std::vector<MemoryOfStage> parts;
     for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
       uint32_t stage = stages.emplace_back(shape.stageOf(number, chunk));
-      lines.push_back(lineOf(step.stages[stage], *candidates[stage], workers.pool(number), inFlight[stage]));
+      parts.push_back(partsOf(step.stages[stage], *candidates[stage], workers.pool(number)));
     }
-    int64_t most = 0;
-    for (const std::vector<int64_t> &held : point.inFlightTogether(number)) {
-      std::vector<MemoryTable> own;
-      for (auto [line, count] : llvm::zip_equal(lines, held))
-        own.push_back(line.at(count));
-      shareWorkspace(own);
-      int64_t bytes = std::accumulate(own.begin(), own.end(), int64_t(0),
-                                      [](int64_t sum, const MemoryTable &each) { return sum + each.total(); });
-      if (bytes <= most)
-        continue;
-      most = bytes;
-      for (auto [stage, each] : llvm::zip_equal(stages, own))
-        memory[stage] = each;
-    }
+    for (auto [stage, own] : llvm::zip_equal(stages, fullestOf(parts, point.simulator.heldTogether(number))))
+      memory[stage] = own;
   }
   return memory;
 }

@@ -9,9 +9,10 @@
 namespace apc {
 
 /// By stage: the memory of a device at the moment when its worker, with all its stages, needs most. Where a worker has
-/// several, they do not all hold their most micro-batches at once, and one of them at a time has scratch memory; their
-/// sum then is no less than any program of these stages needs under the lists of the point. \p candidates: by stage,
-/// with the memory of as many micro-batches as `PipelinePoint::inFlight` says, on \p workers.
+/// several, they do not all hold their most micro-batches at once, and what a stage needs beside those that wait, it
+/// needs only while it runs; their sum then is no less than any program of these stages needs under the lists of the
+/// point. \p candidates: by stage, with the memory of as many micro-batches as `PipelinePoint::inFlight` says, on
+/// \p workers.
 ///
 /// Two chunks of 1 GB with 1 GB more for each micro-batch, which hold 4 and 1, then 2 and 2: {5, 2}, not {5, 3}.
 std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutStep &step,

@@ -83,7 +83,7 @@ TEST_CASE("A descent ends at the layout that none beside it is faster than") {
   for (const ParallelDegrees &beside : allNeighboursOf(last.layout, {1536})) {
     const LayoutFigures figures = figuresOf(beside);
     CHECK((figures.stepSeconds >= last.figures.stepSeconds || !figures.fits()));
-    CHECK(llvm::is_contained(trials.tried, beside));
+    CHECK(llvm::is_contained(trials.tried, beside) == beside.schedule.empty()); // without a bubble nothing is split
   }
   for (const ParallelDegrees &layout : trials.tried)
     CHECK(llvm::count(trials.tried, layout) == 1);
@@ -129,6 +129,42 @@ TEST_CASE("Interleaved stages that nearly fit are tried with the short warm-up, 
   CHECK(llvm::any_of(slower, isShort));
   CHECK(lastOf(65, 0.5, far) == withoutChunks);
   CHECK(llvm::none_of(far, isShort));
+}
+
+// Whole passes leave a bubble of 2 s beside 8 s of work, split ones half of it. They hold more, and fit in smaller
+// micro-batches.
+TEST_CASE("Backward passes are split where whole ones leave a bubble that is worth it, and other things tried again") {
+  auto lastOf = [](double bubble, std::vector<ParallelDegrees> &tried) {
+    auto own = [&](const ParallelDegrees &layout) {
+      const bool isSplit = layout.schedule == "interleaved-zb" || layout.schedule == "zb-h1";
+      LayoutFigures figures;
+      figures.memoryLimitBytes = 100;
+      figures.bubbleSeconds = isSplit ? bubble / 2 : bubble;
+      figures.stepSeconds = 8 + figures.bubbleSeconds + (layout.microBatch == 2 ? 0 : 0.5);
+      figures.memory[MemoryCategory::Activations] = (isSplit ? 60 : 30) * layout.microBatch.value_or(1);
+      return figures;
+    };
+    auto tryOne = [&](const ParallelDegrees &layout,
+                      std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+      tried.push_back(layout);
+      return std::optional(own(layout));
+    };
+    ParallelDegrees from = start();
+    from.pipeline = 8;
+    from.data = 16;
+    from.microBatch = 2;
+    auto mayTry = [&](const ParallelDegrees &layout) {
+      return layout.pipeline == 8 && layout.numChunks() == 1 && policyOf(layout) == RecomputeChoice::None &&
+             layout.tensor == 8 && layout.microBatch.value_or(1) <= 2;
+    };
+    return llvm::cantFail(improveLayout({from, own(from)}, {1536}, most, mayTry, tryOne)).layout.str();
+  };
+  auto isSplit = [](const ParallelDegrees &layout) { return layout.schedule == "zb-h1"; };
+  std::vector<ParallelDegrees> large, small;
+  CHECK(lastOf(/*bubble=*/2, large) == "dp=16,tp=8,pp=8,zero=1,mb=2");
+  CHECK(llvm::any_of(large, isSplit)); // which does not fit
+  CHECK(lastOf(/*bubble=*/0.05, small) == "dp=16,tp=8,pp=8,zero=1,mb=2");
+  CHECK(llvm::none_of(small, isSplit));
 }
 
 // With twice the samples a step takes half as long, and fits where everything is recomputed.

@@ -124,6 +124,31 @@ std::vector<ParallelDegrees> withOtherPolicy(const ParallelDegrees &layout) {
   return neighbours;
 }
 
+/// Does a backward pass make gradients of inputs first, and those of weights apart?
+bool splitsBackward(const ParallelDegrees &layout) {
+  if (layout.pipeline == 1)
+    return false;
+  auto schedule = findPipelineSchedule(layout.scheduleName(), static_cast<uint32_t>(layout.numChunks()));
+  if (schedule)
+    return (*schedule)->splitsBackward;
+  llvm::consumeError(schedule.takeError());
+  return false;
+}
+
+/// The usual schedule with backward passes split or whole.
+ParallelDegrees withBackward(ParallelDegrees layout, bool isSplit) {
+  layout.schedule.clear();
+  if (isSplit && layout.pipeline > 1)
+    layout.schedule = layout.numChunks() > 1 ? "interleaved-zb" : "zb-h1";
+  return layout;
+}
+
+std::vector<ParallelDegrees> withOtherBackward(const ParallelDegrees &layout) {
+  if (layout.pipeline == 1)
+    return {};
+  return {withBackward(layout, !splitsBackward(layout))};
+}
+
 /// A layout of interleaved stages that does not fit, with the short warm-up, where it fits then by estimate: the first
 /// of p workers keeps p - 1 chunks less of (v - 1) p + 2 (p - 1) + 1. None for others.
 std::optional<ParallelDegrees> withShortWarmUp(const EvaluatedLayout &own, const StepSizes &step) {
@@ -155,6 +180,8 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
     return withOtherPolicy(layout);
   case LayoutChange::Storage:
     return withOtherStorage(layout);
+  case LayoutChange::Schedule:
+    return withOtherBackward(layout);
   }
   llvm_unreachable("a change that is none");
 }
@@ -163,7 +190,7 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
 class Descent {
 public:
   Descent(EvaluatedLayout from, const StepSizes &step, MayTryLayout mayTry, TryLayout tryLayout)
-      : best(std::move(from)), step(step), mayTry(mayTry), tryLayout(tryLayout), tried{best.layout} {}
+      : best(std::move(from)), step(step), mayTry(mayTry), tryLayout(tryLayout), tried{best.layout}, costed{best} {}
 
   /// A change that was worth it is made again; the next one's turn comes when it is not.
   llvm::Expected<EvaluatedLayout> run(int64_t mostTensor) {
@@ -224,7 +251,7 @@ private:
 
   /// Is it the best? None where it would be, but does not fit.
   llvm::Expected<std::optional<bool>> tryOne(const ParallelDegrees &next) {
-    if (llvm::is_contained(tried, next) || !mayTry(next))
+    if (llvm::is_contained(tried, next) || isSlowWithoutBubble(next) || !mayTry(next))
       return std::optional(false);
     tried.push_back(next);
     llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, best.figures.stepSeconds);
@@ -232,6 +259,7 @@ private:
       return figures.takeError();
     if (!*figures)
       return std::optional(false);
+    costed.push_back({next, **figures});
     if ((*figures)->stepSeconds >= best.figures.stepSeconds) // and recomputation only adds to it
       return std::optional(false);
     if (!(*figures)->fits()) {
@@ -242,11 +270,21 @@ private:
     return std::optional(true);
   }
 
+  /// Would split backward passes not be worth it, whatever they leave of the bubble of whole ones?
+  bool isSlowWithoutBubble(const ParallelDegrees &next) const {
+    constexpr double least = 0.99; // of the step
+    const auto whole = llvm::find_if(
+        costed, [&](const EvaluatedLayout &own) { return own.layout == withBackward(next, /*isSplit=*/false); });
+    return splitsBackward(next) && whole != costed.end() &&
+           whole->figures.stepSeconds - whole->figures.bubbleSeconds > least * best.figures.stepSeconds;
+  }
+
   EvaluatedLayout best;
   const StepSizes &step;
   MayTryLayout mayTry;
   TryLayout tryLayout;
   std::vector<ParallelDegrees> tried;
+  std::vector<EvaluatedLayout> costed;
   std::vector<EvaluatedLayout> tooLarge; ///< faster than the best at that time
 };
 
@@ -296,7 +334,7 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
   for (ParallelDegrees &own : changed(layout, change, step, mostTensor)) {
     own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
     if (step.asked.schedule.empty())
-      own.schedule.clear();
+      own = withBackward(std::move(own), splitsBackward(layout) != (change == LayoutChange::Schedule));
     if (std::optional<ParallelDegrees> asked = asAsked(std::move(own), step))
       neighbours.push_back(std::move(*asked));
   }

@@ -13,19 +13,22 @@ enum class LayoutChange {
   Samples,   ///< about twice or half as many in a micro-batch
   Recompute, ///< another policy
   Storage,   ///< weights in pieces, or whole, where there is no pipeline
+  Schedule,  ///< gradients of weights apart from those of inputs, in a pipeline
 };
 /// Stages of ZeRO that layouts have: states in pieces, and weights too.
 inline constexpr int statesCut = 1, weightsCut = 3;
 /// In the order in which they are tried: chunks, which mostly help and cost little memory, make room for the others.
 inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,  LayoutChange::Tensor,    LayoutChange::Workers,
-                                                 LayoutChange::Samples, LayoutChange::Recompute, LayoutChange::Storage};
+                                                 LayoutChange::Samples, LayoutChange::Recompute, LayoutChange::Storage,
+                                                 LayoutChange::Schedule};
 
 /// \p layout with the numbers that are asked for; none where micro-batches of such samples do not divide the batch.
 /// Under a schedule that does not take its chunks it has as many as that takes at least.
 std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &step);
 
-/// The layouts beside another one, with one thing changed, the usual schedule, and those numbers that are asked for. dp
-/// takes the other devices, and experts are spread over as many of its ranks as can be. \p mostTensor: ways of tp.
+/// The layouts beside another one, with one thing changed, the usual schedule, or that which splits backward passes
+/// where the other one's does, and those numbers that are asked for. dp takes the other devices, and experts are spread
+/// over as many of its ranks as can be. \p mostTensor: ways of tp.
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor);
 
@@ -33,7 +36,8 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 /// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
 /// is tried once more with the short warm-up, where it may fit so, with the next policy of recomputation, and with
 /// everything recomputed where it is so much faster that this may help; beside one whose strategies memory does not
-/// bind, no policy that keeps less is tried for itself, because it only adds work. At last policies are mixed
+/// bind, no policy that keeps less is tried for itself, because it only adds work; and no split backward passes where
+/// those of a layout whose passes are whole would not be worth it without any bubble. At last policies are mixed
 /// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout);

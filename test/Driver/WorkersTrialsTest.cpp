@@ -1,5 +1,6 @@
 // The order in which numbers of workers and their micro-batches are tried, by planners that answer as the tests say.
 #include "../../lib/Driver/Training/Workers/EvenShares.h"
+#include "../../lib/Driver/Training/Workers/NearPolicies.h"
 #include "../../lib/Driver/Training/Workers/TakenPoints.h"
 #include "../../lib/Driver/Training/Workers/TryWorkers.h"
 #include "../ValueOf.h"
@@ -170,6 +171,31 @@ TEST_CASE("Policies that keep more than a known layout are tried behind its micr
   CHECK(run.points.front() == "4x16 full");
   CHECK(llvm::ArrayRef(run.points).take_back(3).vec() == Texts{"4x16 mlp", "4x16 attention", "4x16 norms"});
   CHECK(run.seconds == 9.0);
+}
+
+TEST_CASE("A known layout that mixes two policies is tried with both of them, and in other micro-batches") {
+  ParallelDegrees layout{4, 4};
+  layout.pipeline = 4;
+  layout.microBatch = 1; // of 64 samples in 4 replicas: 16 of them
+  layout.recompute = RecomputeSetting(RecomputeChoice::Full, 12, RecomputeChoice::Norms);
+  TrialRun run = tryAll({4}, {{"4x16 full:12,norms", 10}, {"4x8 full", 9}, {"4x16 norms", 8}}, /*refused=*/0, layout,
+                        /*hasPlan=*/false, /*seconds=*/60, {}, {}, RecomputeChoice::Auto);
+  CHECK(run.points.front() == "4x16 full:12,norms");
+  CHECK(llvm::is_contained(run.points, "4x8 full:12,norms"));
+  CHECK(run.seconds == 9.0);
+}
+
+TEST_CASE("Policies around a mix of two are its own and those beyond them") {
+  using Policies = std::vector<RecomputeSetting>;
+  const Policies all{RecomputeChoice::None, RecomputeChoice::Norms, RecomputeChoice::Mlp, RecomputeChoice::Full};
+  const RecomputeSetting mix(RecomputeChoice::Mlp, 12, RecomputeChoice::Norms);
+  CHECK(keepingLess(all, mix) == Policies{RecomputeChoice::Mlp, RecomputeChoice::Full});
+  CHECK(keepingMore(all, mix) == Policies{RecomputeChoice::Norms, RecomputeChoice::None});
+  CHECK(keepingLess(all, RecomputeChoice::Norms) == Policies{RecomputeChoice::Mlp, RecomputeChoice::Full});
+  CHECK(keepingMore(all, RecomputeChoice::Norms) == Policies{RecomputeChoice::None});
+  CHECK(keepingLess(all, RecomputeChoice::Full).empty());
+  CHECK(keepingLess(Policies{mix}, mix).empty()); // the only one that is asked for
+  CHECK(keepingMore(Policies{mix}, mix).empty());
 }
 
 TEST_CASE("A number of micro-batches that is worse hides none that is better behind it") {

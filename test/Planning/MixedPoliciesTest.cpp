@@ -57,8 +57,9 @@ struct Mixing {
       tooLarge.push_back(layoutWith(light, costOf));
       tooLarge.back().figures.memory[MemoryCategory::Activations] += besideAlone;
     }
+    const EvaluatedLayout heavy = layoutWith(RecomputeChoice::Full, costOf);
     return valueOf(mixPolicies(
-        layoutWith(RecomputeChoice::Full, costOf), tooLarge, layersOfModel, mayTry,
+        heavy, {heavy}, tooLarge, layersOfModel, mayTry,
         [&](const ParallelDegrees &layout, std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
           tried.push_back(layout.recompute->str());
           return std::optional(layoutWith(*layout.recompute, costOf).figures);
@@ -86,7 +87,7 @@ TEST_CASE("Fewer layers are tried where those that bytes lead to have room left,
   }
 }
 
-TEST_CASE("A layout stays as it is where no mix is faster or allowed, and in a pipeline") {
+TEST_CASE("A layout stays as it is where no mix is faster or allowed, and in a pipeline of one chunk") {
   Mixing slow;
   slow.costOf = [](RecomputeChoice policy) { return LayerCost{1, policy == RecomputeChoice::Full ? 2 : 11}; };
   CHECK(slow.run({RecomputeChoice::Norms}).layout.recompute == RecomputeSetting(RecomputeChoice::Full));
@@ -102,5 +103,31 @@ TEST_CASE("A layout stays as it is where no mix is faster or allowed, and in a p
     FAIL("a pipeline was tried");
     return std::nullopt;
   };
-  CHECK(valueOf(mixPolicies(staged, {light}, layersOfModel, always, none)).layout == staged.layout);
+  CHECK(valueOf(mixPolicies(staged, {staged}, {light}, layersOfModel, always, none)).layout == staged.layout);
+}
+
+// Four workers have 8 chunks of three layers each: 12 layers at a time are recomputed, three of each worker. 12 * 2 +
+// 84
+// * 11 = 948 bytes, and no layers of the best, which is slower than that and has no pair.
+TEST_CASE(
+    "Policies are mixed for as many layers of each worker, also beside a layout that is faster than the heavy one") {
+  auto staged = [](const RecomputeSetting &setting) {
+    EvaluatedLayout own = layoutWith(setting, costOfLayer);
+    own.layout.pipeline = 4;
+    own.layout.chunks = 8;
+    return own;
+  };
+  EvaluatedLayout best = layoutWith(RecomputeChoice::Mlp, costOfLayer);
+  best.figures.stepSeconds = 115;
+  std::vector<std::string> tried;
+  auto tryLayout = [&](const ParallelDegrees &layout,
+                       std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+    tried.push_back(layout.recompute->str());
+    return std::optional(staged(*layout.recompute).figures);
+  };
+  const EvaluatedLayout mixed = valueOf(mixPolicies(
+      best, {best, staged(RecomputeChoice::Full)}, {staged(RecomputeChoice::Norms)}, layersOfModel, always, tryLayout));
+  CHECK(mixed.layout.recompute == RecomputeSetting(RecomputeChoice::Full, 12, RecomputeChoice::Norms));
+  CHECK(mixed.layout.pipeline == 4);
+  CHECK(tried == std::vector<std::string>{"full:12,norms"});
 }

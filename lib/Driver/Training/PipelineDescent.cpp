@@ -1,6 +1,7 @@
 // A descent along policies and micro-batches, from the best of a number of workers.
 #include "PipelineTrials.h"
 #include "Workers/EvenShares.h"
+#include "Workers/NearPolicies.h"
 
 #include "apc/Driver/ImportStep.h"
 
@@ -11,8 +12,9 @@ namespace apc {
 llvm::Error PipelineTrials::tryUntilPolicyFits(PlanRequest point, double end,
                                                llvm::function_ref<llvm::Expected<bool>(const PlanRequest &)> plan) {
   constexpr double little = 0.02; // of the time limit
-  for (const RecomputeSetting &policy :
-       llvm::drop_begin(policies, llvm::find(policies, point.recompute) - policies.begin())) {
+  std::vector<RecomputeSetting> all{point.recompute};
+  llvm::append_range(all, keepingLess(policies, point.recompute));
+  for (const RecomputeSetting &policy : all) {
     const double before = trials.secondsLeft();
     point.recompute = policy;
     llvm::Expected<bool> fits = plan(point);
@@ -70,13 +72,12 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
   for (llvm::ArrayRef<PlanRequest> others : {fewer, more}) // chunks leave short bubbles for fewer
     if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), policy, end))
       return error;
-  const size_t own = llvm::find(policies, bestHere->point.recompute) - policies.begin();
-  std::vector<RecomputeSetting> heavier(policies.begin() + own + 1, policies.end()), lighter;
-  if (isOfLayout) // those before it were not tried
-    lighter.assign(policies.rend() - own, policies.rend());
-  for (llvm::ArrayRef<RecomputeSetting> others : {lighter, heavier})
-    if (llvm::Error error = tryPolicies(others, end))
+  const RecomputeSetting own = bestHere->point.recompute;
+  if (isOfLayout) // those that keep more were not tried
+    if (llvm::Error error = tryPolicies(keepingMore(policies, own), end))
       return error;
+  if (llvm::Error error = tryPolicies(keepingLess(policies, own), end))
+    return error;
   bestOf.insert_or_assign(workers, *bestHere);
   return llvm::Error::success();
 }

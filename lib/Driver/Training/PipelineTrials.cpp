@@ -2,6 +2,7 @@
 #include "PipelineTrials.h"
 #include "Workers/EvenShares.h"
 #include "Workers/LayoutPoint.h"
+#include "Workers/NearPolicies.h"
 #include "Workers/TakenPoints.h"
 
 #include "apc/Driver/ImportStep.h"
@@ -33,7 +34,7 @@ llvm::Error PipelineTrials::tryPolicies(llvm::ArrayRef<RecomputeSetting> others,
   unsigned worse = 0;
   constexpr unsigned patience = 2;
   for (const RecomputeSetting &policy : others) {
-    const bool keepsLess = llvm::find(policies, policy) > llvm::find(policies, bestHere->point.recompute);
+    const bool keepsLess = llvm::is_contained(keepingLess(policies, bestHere->point.recompute), policy);
     if (trials.secondsLeft() <= end || (keepsLess && !bestHere->isByMemory) || worse == patience)
       break;
     point.recompute = policy;

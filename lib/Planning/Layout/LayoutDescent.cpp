@@ -202,7 +202,7 @@ public:
       inVain = *isBetter ? 0 : inVain + 1;
       kind = *isBetter ? kind : (kind + 1) % kinds;
     }
-    return mixPolicies(best, tooLarge, step.layers, mayTry, tryLayout);
+    return mixPolicies(best, costed, tooLarge, step.layers, mayTry, tryLayout);
   }
 
 private:

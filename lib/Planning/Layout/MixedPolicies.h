@@ -10,13 +10,15 @@ inline RecomputeChoice policyOf(const ParallelDegrees &layout) {
   return layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
 }
 
-/// \p heavy, which fits, or a faster one that recomputes fewer of its \p layers by that policy, and the others by that
-/// of one of \p tooLarge, which keeps more and does not fit: dp=512,tp=2,zero=3,mb=3,recompute=full and the same with
-/// norms give recompute=full:2,norms. The fewest layers are looked for, as far as a few tries come, for bytes are about
-/// linear in them. Layouts of \p tooLarge that differ in more than the policy are left out. A pipeline stays as it is:
-/// its workers wait for the one that recomputes most. \p mayTry: of layouts, whether the request allows them. Errors:
-/// those of \p tryLayout.
-llvm::Expected<EvaluatedLayout> mixPolicies(const EvaluatedLayout &heavy, llvm::ArrayRef<EvaluatedLayout> tooLarge,
-                                            int64_t layers, MayTryLayout mayTry, TryLayout tryLayout);
+/// \p best, or a faster layout that recomputes some of its \p layers by the policy of one of \p costed, which fits, and
+/// the others by that of one of \p tooLarge, which keeps more and does not fit: dp=512,tp=2,zero=3,mb=3,recompute=full
+/// and the same with norms give recompute=full:2,norms. The fewest layers are looked for, as far as a few tries come,
+/// for bytes are about linear in them; the pairs that promise most come first. Layouts that differ in more than the
+/// policy make no pair. Workers of a pipeline wait for the one that recomputes most: with several chunks each, as many
+/// layers of all of them do; with one, nothing is mixed. \p mayTry: of layouts, whether the request allows them.
+/// Errors: those of \p tryLayout.
+llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef<EvaluatedLayout> costed,
+                                            llvm::ArrayRef<EvaluatedLayout> tooLarge, int64_t layers,
+                                            MayTryLayout mayTry, TryLayout tryLayout);
 
 } // namespace apc

@@ -59,14 +59,24 @@ struct Family {
   TransformerShape (*shape)();
 };
 
-constexpr Family families[] = {{"t5", t5},       {"bert", bert},      {"nemotron", nemotron}, {"mpt", mpt},
-                               {"llama", llama}, {"mixtral", llama},  {"mistral", llama},     {"qwen3", qwen3},
-                               {"qwen", llama},  {"baichuan", llama}, {"maxtext", llama},     {"gpt", gpt},
-                               {"bloom", gpt},   {"moe", gpt}};
+// Those that are built as a Llama is: config.json of 01-ai/Yi-34B, internlm/internlm2-20b, lmsys/vicuna-13b-v1.5,
+// microsoft/Phi-3-mini-4k-instruct, THUDM/glm-4-9b, ibm-granite/granite-3.0-8b-base, allenai/OLMo-2-1124-13B. As a GPT:
+// facebook/opt-66b (but for its ReLU), Megatron-Turing NLG (arXiv 2201.11990) and PanGu (arXiv 2104.12369).
+constexpr Family families[] = {{"t5", t5},          {"bert", bert},      {"nemotron", nemotron}, {"mpt", mpt},
+                               {"llama", llama},    {"mixtral", llama},  {"mistral", llama},     {"qwen3", qwen3},
+                               {"qwen", llama},     {"baichuan", llama}, {"maxtext", llama},     {"vicuna", llama},
+                               {"internlm", llama}, {"granite", llama},  {"olmo2", llama},       {"olmo-2", llama},
+                               {"glm4", llama},     {"glm-4", llama},    {"phi3", llama},        {"phi-3", llama},
+                               {"yi", llama},       {"gpt", gpt},        {"bloom", gpt},         {"mt-nlg", gpt},
+                               {"turing", gpt},     {"pangu", gpt},      {"opt", gpt},           {"moe", gpt}};
 
-/// Anywhere in the name, but for "t5", which is not in "GPT5B".
+/// Anywhere in the name; short names as words: "t5" is not in "GPT5B", nor "opt" in "optimized".
 bool holdsWord(llvm::StringRef lower, llvm::StringRef word) {
-  return lower.contains(word) && (word != "t5" || hasWords(lower, "(m|by)?t5"));
+  if (word == "t5")
+    return hasWords(lower, "(m|by)?t5");
+  if (word == "yi" || word == "opt")
+    return hasWords(lower, word.str() + "([-_ ]?[0-9.]+b)?");
+  return lower.contains(word);
 }
 
 /// Nemotron Nano, Super and Ultra have layers of Mamba, or layers of several sizes where they come from a Llama; the

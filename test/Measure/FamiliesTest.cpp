@@ -1,0 +1,26 @@
+// Families of models by their names in publications.
+#include "../../lib/Measure/Families.h"
+
+#include <catch2/catch.hpp>
+
+using namespace apc;
+
+TEST_CASE("A name says which family a model is of, and short names count as words alone") {
+  auto activationOf = [](llvm::StringRef name) -> std::string {
+    const std::optional<TransformerShape> shape = shapeOfFamily(name);
+    if (!shape)
+      return "unknown";
+    return shape->isGated() ? "gated" : shape->activation == TransformerActivation::Gelu ? "gelu" : "squared";
+  };
+  for (const char *name : {"Llama3.1-70B", "CodeLlama-34b", "Yi-34B", "Yi 6B", "InternLM2-20B", "vicuna-13b",
+                           "OLMo2-7B", "Mixtral 8x22B", "Qwen2.5-72B", "GLM-4-9B", "Phi-3-mini", "Granite 8B"})
+    CHECK(activationOf(name) == "gated");
+  for (const char *name : {"GPT-3 175B", "OPT-66B", "opt 30b", "MT-NLG 530B", "Megatron-Turing 530B", "PanGu-100B",
+                           "GPT-NeoX-20B", "BLOOM-176B"})
+    CHECK(activationOf(name) == "gelu");
+  CHECK(activationOf("Nemotron-4 15B") == "squared");
+  for (const char *name : {"optimized transformer", "Yield", "Llama3-8b finetune LoRA", "DeepSeek-V3", "Mamba-2.8b"})
+    CHECK(activationOf(name) == "unknown");
+  CHECK(shapeOfFamily("OPT-66B")->isTied);
+  CHECK_FALSE(shapeOfFamily("Yi-34B")->isTied);
+}

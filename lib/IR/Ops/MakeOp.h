@@ -3,16 +3,12 @@
 
 #include "apc/IR/Apc.h"
 #include "apc/IR/AttributeNames.h"
+#include "apc/IR/PlaceName.h"
 
 #include "mlir/IR/Builders.h"
 
 namespace apc {
 
-/// The name of an op in its model; its kind where it has none.
-inline llvm::StringRef nameOf(mlir::Operation *op) {
-  auto location = llvm::dyn_cast<mlir::NameLoc>(op->getLoc());
-  return location ? location.getName().getValue() : op->getName().stripDialect();
-}
 /// The name of result `index` in the model.
 inline mlir::Attribute valueName(mlir::Operation *op, unsigned index) {
   auto names = op->getAttrOfType<mlir::ArrayAttr>(valuesAttribute);

@@ -244,15 +244,18 @@ llvm::Error ExpertTrials::tryTensor(int64_t tensor) {
 
 llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
-  for (const EvaluatedLayout &own : fitting)
+  std::optional<double> known;
+  for (const EvaluatedLayout &own : fitting) {
+    known = std::min(known.value_or(own.figures.stepSeconds), own.figures.stepSeconds);
     if (!hasImproved(own.layout.tensor) && mayTry(own.layout) &&
         (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
+  }
   if (!fastest)
     return llvm::Error::success();
   improved.push_back(fastest->layout.tensor);
   auto tryOne = [&](const ParallelDegrees &layout, std::optional<double> known) { return figuresOf(layout, known); };
-  llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryOne);
+  llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryOne, known);
   if (!last)
     return last.takeError();
   if (llvm::none_of(fitting, [&](const EvaluatedLayout &own) { return own.layout == last->layout; }))

@@ -189,8 +189,10 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
 /// Goes from layout to layout.
 class Descent {
 public:
-  Descent(EvaluatedLayout from, const StepSizes &step, MayTryLayout mayTry, TryLayout tryLayout)
-      : best(std::move(from)), step(step), mayTry(mayTry), tryLayout(tryLayout), tried{best.layout}, costed{best} {}
+  Descent(EvaluatedLayout from, const StepSizes &step, MayTryLayout mayTry, TryLayout tryLayout,
+          std::optional<double> known)
+      : best(std::move(from)), step(step), mayTry(mayTry), tryLayout(tryLayout), known(known), tried{best.layout},
+        costed{best} {}
 
   /// A change that was worth it is made again; the next one's turn comes when it is not.
   llvm::Expected<EvaluatedLayout> run(int64_t mostTensor) {
@@ -276,13 +278,15 @@ private:
     const auto whole = llvm::find_if(
         costed, [&](const EvaluatedLayout &own) { return own.layout == withBackward(next, /*isSplit=*/false); });
     return splitsBackward(next) && whole != costed.end() &&
-           whole->figures.stepSeconds - whole->figures.bubbleSeconds > least * best.figures.stepSeconds;
+           whole->figures.stepSeconds - whole->figures.bubbleSeconds >
+               least * std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds));
   }
 
   EvaluatedLayout best;
   const StepSizes &step;
   MayTryLayout mayTry;
   TryLayout tryLayout;
+  std::optional<double> known;
   std::vector<ParallelDegrees> tried;
   std::vector<EvaluatedLayout> costed;
   std::vector<EvaluatedLayout> tooLarge; ///< faster than the best at that time
@@ -342,8 +346,8 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 }
 
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
-                                              MayTryLayout mayTry, TryLayout tryLayout) {
-  return Descent(std::move(from), step, mayTry, tryLayout).run(mostTensor);
+                                              MayTryLayout mayTry, TryLayout tryLayout, std::optional<double> known) {
+  return Descent(std::move(from), step, mayTry, tryLayout, known).run(mostTensor);
 }
 
 } // namespace apc

@@ -37,9 +37,11 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 /// is tried once more with the short warm-up, where it may fit so, with the next policy of recomputation, and with
 /// everything recomputed where it is so much faster that this may help; beside one whose strategies memory does not
 /// bind, no policy that keeps less is tried for itself, because it only adds work; and no split backward passes where
-/// those of a layout whose passes are whole would not be worth it without any bubble. At last policies are mixed
+/// those of a layout whose passes are whole would not be worth it without any bubble, beside the best and a \p known
+/// step. At last policies are mixed
 /// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
-                                              MayTryLayout mayTry, TryLayout tryLayout);
+                                              MayTryLayout mayTry, TryLayout tryLayout,
+                                              std::optional<double> known = std::nullopt);
 
 } // namespace apc

@@ -179,19 +179,17 @@ std::optional<PipelineForecast::Expected> PipelineForecast::of(const PipelinePoi
 }
 
 /// Where a worker has one stage, with the most at each place, as its memory is counted then.
-PipelineForecast::TimesOfWorkers PipelineForecast::timesOf(const PipelinePoint &point) {
-  TimesOfWorkers times;
-  const std::vector<WaitingMicroBatches> waiting = point.waiting();
-  for (uint32_t worker = 0; worker < point.lists.shape.workers; ++worker) {
-    std::vector<std::vector<HeldUnits>> &own = times.emplace_back(point.simulator.heldTogether(worker));
+HeldByWorkers PipelineForecast::timesOf(const PipelinePoint &point) {
+  HeldByWorkers times = point.held;
+  if (point.counts.chunks > 1)
+    return times;
+  for (auto [own, most] : llvm::zip_equal(times, point.waiting()))
     for (std::vector<HeldUnits> &held : own)
-      if (point.counts.chunks == 1)
-        held.front() = mostWhile(held.front().running, waiting[worker]);
-  }
+      held.front() = mostWhile(held.front().running, most);
   return times;
 }
 
-double PipelineForecast::fullestBytes(const PipelineShape &shape, const TimesOfWorkers &times,
+double PipelineForecast::fullestBytes(const PipelineShape &shape, const HeldByWorkers &times,
                                       llvm::ArrayRef<Bytes> stages) {
   double fullest = 0;
   for (uint32_t worker = 0; worker < shape.workers; ++worker) {
@@ -213,7 +211,7 @@ double PipelineForecast::fullestBytes(const PipelineShape &shape, const TimesOfW
 }
 
 std::optional<PipelineForecast::Expected> PipelineForecast::simulate(const PipelinePoint &point,
-                                                                     const TimesOfWorkers &times,
+                                                                     const HeldByWorkers &times,
                                                                      llvm::ArrayRef<size_t> firsts) const {
   const PipelineShape &shape = point.lists.shape;
   assert(firsts.size() + 1 == shape.numStages() && "a first layer for each stage");
@@ -244,7 +242,7 @@ std::vector<double> PipelineForecast::secondsByLayer() const {
 
 std::vector<size_t> PipelineForecast::refine(const PipelinePoint &point, std::vector<size_t> firsts,
                                              int64_t limitBytes) const {
-  const TimesOfWorkers times = timesOf(point);
+  const HeldByWorkers times = timesOf(point);
   std::optional<Expected> best = simulate(point, times, firsts);
   constexpr unsigned mostRounds = 8;
   constexpr double least = 1e-4; // of the step is worth a move

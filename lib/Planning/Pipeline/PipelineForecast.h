@@ -53,13 +53,12 @@ private:
   static Bytes bytesOf(const MemoryOfStage &memory);
   void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
-  /// Units that workers hold at one time, by chunk, for each time that may be the fullest; by worker.
-  using TimesOfWorkers = std::vector<std::vector<std::vector<HeldUnits>>>;
-  static TimesOfWorkers timesOf(const PipelinePoint &point);
-  std::optional<Expected> simulate(const PipelinePoint &point, const TimesOfWorkers &times,
+  /// The times of workers that may be their fullest.
+  static HeldByWorkers timesOf(const PipelinePoint &point);
+  std::optional<Expected> simulate(const PipelinePoint &point, const HeldByWorkers &times,
                                    llvm::ArrayRef<size_t> firsts) const;
   /// The bytes of the fullest worker's device, of stages with these.
-  static double fullestBytes(const PipelineShape &shape, const TimesOfWorkers &times, llvm::ArrayRef<Bytes> stages);
+  static double fullestBytes(const PipelineShape &shape, const HeldByWorkers &times, llvm::ArrayRef<Bytes> stages);
   Layer stageOf(llvm::ArrayRef<size_t> firsts, size_t stage) const;
 
   std::vector<Layer> layers; ///< on the strongest worker

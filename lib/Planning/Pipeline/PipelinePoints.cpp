@@ -13,14 +13,19 @@
 
 namespace apc {
 
+/// Calls \p see with each stage and what it holds at each time.
+static void forEachHeld(const PipelinePoint &point, llvm::function_ref<void(uint32_t, const HeldUnits &)> see) {
+  for (auto [worker, times] : llvm::enumerate(point.held))
+    for (const std::vector<HeldUnits> &time : times)
+      for (auto [chunk, held] : llvm::enumerate(time))
+        see(point.lists.shape.stageOf(static_cast<uint32_t>(worker), static_cast<uint32_t>(chunk)), held);
+}
+
 std::vector<int64_t> PipelinePoint::inFlight() const {
-  std::vector<int64_t> most;
-  for (uint32_t stage = 0; stage < lists.shape.numStages(); ++stage) {
-    int64_t own = 1;
-    for (const LiveCounts &live : simulator.liveCounts(stage))
-      own = std::max<int64_t>(own, live.whole + live.kept);
-    most.push_back(own);
-  }
+  std::vector<int64_t> most(lists.shape.numStages(), 1);
+  forEachHeld(*this, [&](uint32_t stage, const HeldUnits &held) {
+    most[stage] = std::max<int64_t>(most[stage], held.count());
+  });
   return most;
 }
 
@@ -34,32 +39,25 @@ static void take(const HeldUnits &held, WaitingMicroBatches &most) {
 
 std::vector<WaitingMicroBatches> PipelinePoint::waiting() const {
   std::vector<WaitingMicroBatches> waiting(lists.shape.numStages());
-  for (uint32_t worker = 0; worker < lists.shape.workers; ++worker)
-    for (const std::vector<HeldUnits> &time : simulator.heldTogether(worker))
-      for (auto [chunk, held] : llvm::enumerate(time))
-        if (held.isRunning())
-          take(held, waiting[lists.shape.stageOf(worker, static_cast<uint32_t>(chunk))]);
+  forEachHeld(*this, [&](uint32_t stage, const HeldUnits &held) {
+    if (held.isRunning())
+      take(held, waiting[stage]);
+  });
   return waiting;
 }
 
-std::vector<std::vector<int64_t>> PipelinePoint::inFlightTogether(uint32_t worker) const {
-  std::vector<std::vector<int64_t>> times;
-  for (const std::vector<HeldUnits> &held : simulator.heldTogether(worker)) {
-    std::vector<int64_t> &counts = times.emplace_back();
-    for (const HeldUnits &units : held)
-      counts.push_back(units.count());
-  }
-  return times;
+int64_t PipelinePoint::mostInFlight(uint32_t worker) const {
+  int64_t most = 0;
+  for (const std::vector<HeldUnits> &time : held[worker])
+    most = std::max(most, std::accumulate(time.begin(), time.end(), int64_t(0),
+                                          [](int64_t sum, const HeldUnits &own) { return sum + own.count(); }));
+  return most;
 }
 
 int64_t PipelinePoint::mostInFlight() const {
   int64_t sum = 0;
-  for (uint32_t worker = 0; worker < lists.shape.workers; ++worker) {
-    int64_t most = 0;
-    for (const std::vector<int64_t> &live : inFlightTogether(worker))
-      most = std::max(most, std::accumulate(live.begin(), live.end(), int64_t(0)));
-    sum += most;
-  }
+  for (uint32_t worker = 0; worker < lists.shape.workers; ++worker)
+    sum += mostInFlight(worker);
   return sum;
 }
 
@@ -71,7 +69,11 @@ static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, c
   llvm::Expected<PipelineSimulator> simulator = PipelineSimulator::make(*lists);
   if (!simulator)
     return simulator.takeError();
-  return PipelinePoint{&schedule, counts, std::move(*lists), std::move(*simulator), updatesWait, sendersWait};
+  HeldByWorkers held;
+  for (uint32_t worker = 0; worker < lists->shape.workers; ++worker)
+    held.push_back(simulator->heldTogether(worker));
+  return PipelinePoint{&schedule,       counts,      std::move(*lists), std::move(*simulator),
+                       std::move(held), updatesWait, sendersWait};
 }
 
 /// Schedules of two copies of the model need programs of their own.

@@ -10,12 +10,16 @@
 
 namespace apc {
 
+/// Units that the stages of each worker hold together (`PipelineSimulator::heldTogether`), by worker.
+using HeldByWorkers = std::vector<std::vector<std::vector<HeldUnits>>>;
+
 /// A schedule with its lists of actions: {1f1b, {4 workers, 8 micro-batches, 1 chunk}}.
 struct PipelinePoint {
   const PipelineSchedule *schedule;
   PipelineCounts counts;
   ActionLists lists;
   PipelineSimulator simulator;
+  HeldByWorkers held; ///< under these lists
   /// No update begins before all gradients are there: their norm is clipped, or a loss scale asks whether all are
   /// finite.
   bool updatesWait = false;
@@ -25,9 +29,9 @@ struct PipelinePoint {
   std::vector<int64_t> inFlight() const;
   /// By stage: where these wait, the most at each place.
   std::vector<WaitingMicroBatches> waiting() const;
-  /// The same as `inFlight` for the stages of one worker at one time, by chunk, for each time that may be its fullest.
-  std::vector<std::vector<int64_t>> inFlightTogether(uint32_t worker) const;
-  /// The most at once of all workers together, a stage's like any other's.
+  /// The most micro-batches that the stages of a worker hold at once.
+  int64_t mostInFlight(uint32_t worker) const;
+  /// The same of all workers together.
   int64_t mostInFlight() const;
 };
 

@@ -83,8 +83,7 @@ std::map<uint32_t, double> StageAnswers::needsOf(const PipelinePoint &point, dou
       for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
         most += inFlight[shape.stageOf(number, chunk)];
     else
-      for (const std::vector<int64_t> &held : point.inFlightTogether(number))
-        most = std::max(most, std::accumulate(held.begin(), held.end(), int64_t(0)));
+      most = point.mostInFlight(number);
     needs[number] = chunks * fixed + static_cast<double>(most);
   }
   return needs;

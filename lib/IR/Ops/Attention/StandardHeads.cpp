@@ -14,7 +14,7 @@ namespace {
 /// The ops of one attention, named after it.
 class Heads {
 public:
-  Heads(mlir::OpBuilder &builder, AttentionOp op) : builder(builder), op(op), name(nameOf(op).str()) {}
+  Heads(mlir::OpBuilder &builder, AttentionOp op) : builder(builder), op(op), name(placeName(op).str()) {}
 
   SoftmaxAttentionOp make() {
     mlir::Value queries = apart("queries", op.getQ(), op.getQNumHeads());

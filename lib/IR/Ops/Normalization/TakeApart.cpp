@@ -86,7 +86,7 @@ mlir::Operation *takeLayerApart(mlir::OpBuilder &builder, mlir::Operation *op, c
   parts.isCentred = layer.isCentred;
   parts.epsilon = op->getAttrOfType<mlir::FloatAttr>("epsilon");
   parts.givesSum = layer.sumResult != 0 && !isAbsent(op->getResult(layer.sumResult));
-  mlir::Operation *made = createLayerParts(builder, nameOf(op), parts);
+  mlir::Operation *made = createLayerParts(builder, placeName(op), parts);
   made->setAttr(valuesAttribute,
                 builder.getArrayAttr({valueName(op, 0), valueName(op, parts.givesSum ? layer.sumResult : ~0U)}));
   op->getResult(0).replaceAllUsesWith(made->getResult(0));
@@ -97,7 +97,7 @@ mlir::Operation *takeLayerApart(mlir::OpBuilder &builder, mlir::Operation *op, c
 
 mlir::Operation *takeSoftmaxApart(mlir::OpBuilder &builder, mlir::Operation *op, unsigned dim) {
   mlir::Operation *made =
-      createSoftmax(builder, nameOf(op), op->getOperand(0), dim, llvm::isa<LogSoftmaxOp>(op)).getDefiningOp();
+      createSoftmax(builder, placeName(op), op->getOperand(0), dim, llvm::isa<LogSoftmaxOp>(op)).getDefiningOp();
   made->setAttr(valuesAttribute, builder.getArrayAttr({valueName(op, 0)}));
   op->getResult(0).replaceAllUsesWith(made->getResult(0));
   joinPass(builder, made->getOperand(1).getDefiningOp(), made);

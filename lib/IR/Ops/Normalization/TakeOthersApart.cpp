@@ -21,7 +21,7 @@ namespace {
 /// The ops of one normalisation, named after it.
 class OtherParts {
 public:
-  OtherParts(mlir::OpBuilder &builder, mlir::Operation *op) : builder(builder), op(op), name(nameOf(op).str()) {}
+  OtherParts(mlir::OpBuilder &builder, mlir::Operation *op) : builder(builder), op(op), name(placeName(op).str()) {}
 
   mlir::Operation *ofGroups(int64_t groups);
   mlir::Operation *ofDims(llvm::ArrayRef<int64_t> axes);

@@ -98,7 +98,7 @@ std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutSte
       uint32_t stage = stages.emplace_back(shape.stageOf(number, chunk));
       parts.push_back(partsOf(step.stages[stage], *candidates[stage], workers.pool(number)));
     }
-    for (auto [stage, own] : llvm::zip_equal(stages, fullestOf(parts, point.simulator.heldTogether(number))))
+    for (auto [stage, own] : llvm::zip_equal(stages, fullestOf(parts, point.held[number])))
       memory[stage] = own;
   }
   return memory;

@@ -19,7 +19,7 @@ mlir::Operation *splitKeys(mlir::OpBuilder &builder, mlir::Operation *attention)
   for (llvm::StringRef name : {"fill", "keys_transposed", "nan_is_zero", "scale", "seen"})
     if (mlir::Attribute value = original->getAttr(name))
       attributes.push_back(builder.getNamedAttr(name, value));
-  std::string name = nameOf(original).str();
+  std::string name = placeName(original).str();
   mlir::Value q = original.getQ(), k = original.getK(), v = original.getV(), mask = original.getMask();
   mlir::Value logSum = makeOp<SoftmaxAttentionLogSumOp>(builder, name + ".log_sum", {q, k, mask}, attributes);
   mlir::Value whole = makeOp<SoftmaxAttentionByOp>(builder, name, {q, k, v, mask, logSum}, attributes);

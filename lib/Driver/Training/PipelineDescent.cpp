@@ -73,9 +73,8 @@ llvm::Error PipelineTrials::improve(int64_t workers, double end) {
     if (llvm::Error error = tryAsLongAsBetter(evenlyShared(pool, others), policy, end))
       return error;
   const RecomputeSetting own = bestHere->point.recompute;
-  if (isOfLayout) // those that keep more were not tried
-    if (llvm::Error error = tryPolicies(keepingMore(policies, own), end))
-      return error;
+  if (llvm::Error error = isOfLayout ? tryPolicies(keepingMore(policies, own), end) : llvm::Error::success())
+    return error; // those that keep more were not tried beside a layout
   if (llvm::Error error = tryPolicies(keepingLess(policies, own), end))
     return error;
   bestOf.insert_or_assign(workers, *bestHere);

@@ -67,20 +67,22 @@ MemoryOfStage memoryOfStage(const OpGraph &graph, ArrayRef<Strategy> strategies,
   for (const auto &[own, value] : zip(memory.live, memory.values)) {
     auto isHeldAt = [&, own = own](size_t at) { return own.begin < at && at <= own.end; };
     const bool isAtBackward = isHeldAt(backward), isAtWeights = isSplit && isHeldAt(weights);
-    const bool isOfSum = graph.isAccumulated(value.value);
-    const bool staysOnce = isWeight[value.value.index()] && (isAtBackward || isAtWeights);
-    if ((isOfSum && !value.isCopy) || staysOnce || (own.begin == 0 && own.end >= update))
+    const bool isSum = graph.isAccumulated(value.value) && !value.isCopy;
+    const bool isShared = isWeight[value.value.index()] && (isAtBackward || isAtWeights);
+    if (isSum || isShared || (own.begin == 0 && own.end >= update))
       add(own, share, parts.idle);
     else if (isHeldAt(update))
       add(own, share, parts.done);
-    if (isAtBackward && !isOfSum && !staysOnce)
+    if (isAtBackward && !graph.isAccumulated(value.value) && !isShared)
       add(own, share, parts.atBackward);
-    if (isAtWeights && !isOfSum && !staysOnce)
+    if (isAtWeights && !graph.isAccumulated(value.value) && !isShared)
       add(own, share, parts.atWeights);
   }
   parts.pass = peakWithin(memory, 0, weights);
   parts.weights = isSplit ? peakWithin(memory, weights, update) : parts.idle;
   parts.update = peakWithin(memory, update, time.size());
+  if (model.getPool().runtime.cachesBlocks)
+    parts.blockBytes = bytesOfBlocks(memory.blocks, model.getPool().device.memoryBytes);
   return parts;
 }
 

@@ -55,29 +55,31 @@ TransformerShape t5() {
 }
 
 struct Family {
-  llvm::StringRef word; ///< in lower case, as `holdsWord` has it
+  llvm::StringRef pattern; ///< of words in lower case
   TransformerShape (*shape)();
 };
 
-// Those that are built as a Llama is: config.json of 01-ai/Yi-34B, internlm/internlm2-20b, lmsys/vicuna-13b-v1.5,
-// microsoft/Phi-3-mini-4k-instruct, THUDM/glm-4-9b, ibm-granite/granite-3.0-8b-base, allenai/OLMo-2-1124-13B. As a GPT:
-// facebook/opt-66b (but for its ReLU), Megatron-Turing NLG (arXiv 2201.11990) and PanGu (arXiv 2104.12369).
-constexpr Family families[] = {{"t5", t5},          {"bert", bert},      {"nemotron", nemotron}, {"mpt", mpt},
-                               {"llama", llama},    {"mixtral", llama},  {"mistral", llama},     {"qwen3", qwen3},
-                               {"qwen", llama},     {"baichuan", llama}, {"maxtext", llama},     {"vicuna", llama},
-                               {"internlm", llama}, {"granite", llama},  {"olmo2", llama},       {"olmo-2", llama},
-                               {"glm4", llama},     {"glm-4", llama},    {"phi3", llama},        {"phi-3", llama},
-                               {"yi", llama},       {"gpt", gpt},        {"bloom", gpt},         {"mt-nlg", gpt},
-                               {"turing", gpt},     {"pangu", gpt},      {"opt", gpt},           {"moe", gpt}};
-
-/// Anywhere in the name; short names as words: "t5" is not in "GPT5B", nor "opt" in "optimized".
-bool holdsWord(llvm::StringRef lower, llvm::StringRef word) {
-  if (word == "t5")
-    return hasWords(lower, "(m|by)?t5");
-  if (word == "yi" || word == "opt")
-    return hasWords(lower, word.str() + "([-_ ]?[0-9.]+b)?");
-  return lower.contains(word);
-}
+// A number in front of "b" is a size. Built as a Llama is: config.json of 01-ai/Yi-34B, internlm/internlm2-20b,
+// lmsys/vicuna-13b-v1.5, microsoft/Phi-3-mini-4k-instruct, THUDM/glm-4-9b, ibm-granite/granite-3.0-8b-base,
+// allenai/OLMo-2-1124-13B. As a GPT: facebook/opt-66b (but for its ReLU), Megatron-Turing NLG (arXiv 2201.11990) and
+// PanGu-alpha (arXiv 2104.12369).
+constexpr Family families[] = {{"(m|by)?t5", t5},
+                               {".*bert.*", bert},
+                               {".*nemotron.*", nemotron},
+                               {".*mpt.*", mpt},
+                               {".*(llama|mixtral|mistral).*", llama},
+                               {".*qwen3.*", qwen3},
+                               {".*(qwen|baichuan|maxtext|vicuna|internlm).*", llama},
+                               {"yi[- ]?([0-9.]+[- ])?([0-9.]+b)?", llama},
+                               {"granite[- ]?(3[.0-9]*[- ])?[0-9]+b", llama},
+                               {"olmo[- ]?2([- ][0-9.]+b)?", llama},
+                               {"glm[- ]?4([- ][0-9.]+b)?", llama},
+                               {"phi[- ]?3([- ](mini|medium))?", llama},
+                               {".*(gpt|bloom).*", gpt},
+                               {"mt-nlg|megatron-turing|turing[- ]nlg", gpt},
+                               {"pangu([- ]?(alpha|a|[0-9.]+b))?", gpt},
+                               {"opt[- ]?([0-9.]+[bm]|iml.*)", gpt},
+                               {".*moe.*", gpt}};
 
 /// Nemotron Nano, Super and Ultra have layers of Mamba, or layers of several sizes where they come from a Llama; the
 /// Nano of a Llama has equal layers (model cards of nvidia/NVIDIA-Nemotron-Nano-9B-v2, nvidia/Llama-3_3-Nemotron-Super-
@@ -91,7 +93,8 @@ bool isMixedNemotron(const std::string &lower) {
 /// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" is of the layout.
 bool isOther(const std::string &lower) {
   static const llvm::Regex parallel("hybrid[ -]*(3d[ -]*)?parallel");
-  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba");
+  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba|xcomposer|glm-?4[.v]|phi-?3-small|"
+                                    "granite.*code|pangu[- ](pro|ultra|embedded)");
   static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|vision|wide|next)($|[^a-z])");
   return anywhere.match(lower) || isMixedNemotron(lower) || words.match(parallel.sub("", lower));
 }
@@ -103,7 +106,7 @@ std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name) {
   if (isOther(lower))
     return std::nullopt;
   for (const Family &family : families)
-    if (holdsWord(lower, family.word))
+    if (hasWords(lower, family.pattern))
       return family.shape();
   return std::nullopt;
 }

@@ -13,8 +13,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <numeric>
-
 using namespace apc;
 
 namespace {

@@ -131,17 +131,17 @@ TEST_CASE("Interleaved stages that nearly fit are tried with the short warm-up, 
   CHECK(llvm::none_of(far, isShort));
 }
 
-// Whole passes leave a bubble of 2 s beside 8 s of work, split ones half of it. They hold more, and fit in smaller
-// micro-batches.
+// Whole passes leave a bubble beside 8 s of work, split ones half of it; two chunks halve it again. A sample takes 30
+// bytes of 100, or more where passes are split.
 TEST_CASE("Backward passes are split where whole ones leave a bubble that is worth it, and other things tried again") {
-  auto lastOf = [](double bubble, std::vector<ParallelDegrees> &tried) {
+  auto lastOf = [](double bubble, int64_t splitBytes, std::vector<ParallelDegrees> &tried) {
     auto own = [&](const ParallelDegrees &layout) {
       const bool isSplit = layout.schedule == "interleaved-zb" || layout.schedule == "zb-h1";
       LayoutFigures figures;
       figures.memoryLimitBytes = 100;
-      figures.bubbleSeconds = isSplit ? bubble / 2 : bubble;
+      figures.bubbleSeconds = bubble / (isSplit ? 2 : 1) / (isSplit && layout.numChunks() == 2 ? 2 : 1);
       figures.stepSeconds = 8 + figures.bubbleSeconds + (layout.microBatch == 2 ? 0 : 0.5);
-      figures.memory[MemoryCategory::Activations] = (isSplit ? 60 : 30) * layout.microBatch.value_or(1);
+      figures.memory[MemoryCategory::Activations] = (isSplit ? splitBytes : 30) * layout.microBatch.value_or(1);
       return figures;
     };
     auto tryOne = [&](const ParallelDegrees &layout,
@@ -154,16 +154,19 @@ TEST_CASE("Backward passes are split where whole ones leave a bubble that is wor
     from.data = 16;
     from.microBatch = 2;
     auto mayTry = [&](const ParallelDegrees &layout) {
-      return layout.pipeline == 8 && layout.numChunks() == 1 && policyOf(layout) == RecomputeChoice::None &&
+      return layout.pipeline == 8 && layout.numChunks() <= 2 && policyOf(layout) == RecomputeChoice::None &&
              layout.tensor == 8 && layout.microBatch.value_or(1) <= 2;
     };
     return llvm::cantFail(improveLayout({from, own(from)}, {1536}, most, mayTry, tryOne)).layout.str();
   };
   auto isSplit = [](const ParallelDegrees &layout) { return layout.schedule == "zb-h1"; };
-  std::vector<ParallelDegrees> large, small;
-  CHECK(lastOf(/*bubble=*/2, large) == "dp=16,tp=8,pp=8,zero=1,mb=2");
+  std::vector<ParallelDegrees> fitting, large, small;
+  CHECK(lastOf(/*bubble=*/2, /*splitBytes=*/45, fitting) ==
+        "dp=16,tp=8,pp=8,zero=1,mb=2,chunks=2,schedule=interleaved-zb");
+  CHECK(llvm::any_of(fitting, isSplit)); // from there to chunks, which help split passes alone
+  CHECK(lastOf(/*bubble=*/2, /*splitBytes=*/60, large) == "dp=16,tp=8,pp=8,zero=1,mb=2");
   CHECK(llvm::any_of(large, isSplit)); // which does not fit
-  CHECK(lastOf(/*bubble=*/0.05, small) == "dp=16,tp=8,pp=8,zero=1,mb=2");
+  CHECK(lastOf(/*bubble=*/0.05, /*splitBytes=*/45, small) == "dp=16,tp=8,pp=8,zero=1,mb=2");
   CHECK(llvm::none_of(small, isSplit));
 }
 

@@ -106,9 +106,8 @@ TEST_CASE("A layout stays as it is where no mix is faster or allowed, and in a p
   CHECK(valueOf(mixPolicies(staged, {staged}, {light}, layersOfModel, always, none)).layout == staged.layout);
 }
 
-// Four workers have 8 chunks of three layers each: 12 layers at a time are recomputed, three of each worker. 12 * 2 +
-// 84
-// * 11 = 948 bytes, and no layers of the best, which is slower than that and has no pair.
+// Four workers have 8 chunks of three layers each: 12 layers at a time are recomputed, three of each worker. They take
+// 12 * 2 + 84 * 11 = 948 bytes, and less time than the best, which has no pair.
 TEST_CASE(
     "Policies are mixed for as many layers of each worker, also beside a layout that is faster than the heavy one") {
   auto staged = [](const RecomputeSetting &setting) {

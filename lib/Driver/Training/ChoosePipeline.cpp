@@ -48,6 +48,7 @@ llvm::Expected<Without> planWithoutBehind(Without before, const std::optional<Pl
     llvm::Expected<Without> without = planWithout(own, points);
     if (!without)
       return without;
+    without->tried = withTried(std::move(before.tried), without->tried);
     before = std::move(*without);
   }
   return planWithoutAgain(std::move(before), found, request, points, trials.secondsLeft() / 2);

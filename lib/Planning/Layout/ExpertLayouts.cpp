@@ -246,7 +246,8 @@ llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   std::optional<double> known;
   for (const EvaluatedLayout &own : fitting) {
-    known = std::min(known.value_or(own.figures.stepSeconds), own.figures.stepSeconds);
+    if (mayTry(own.layout))
+      known = std::min(known.value_or(own.figures.stepSeconds), own.figures.stepSeconds);
     if (!hasImproved(own.layout.tensor) && mayTry(own.layout) &&
         (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
@@ -254,7 +255,7 @@ llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   if (!fastest)
     return llvm::Error::success();
   improved.push_back(fastest->layout.tensor);
-  auto tryOne = [&](const ParallelDegrees &layout, std::optional<double> known) { return figuresOf(layout, known); };
+  auto tryOne = [&](const ParallelDegrees &layout, std::optional<double> beside) { return figuresOf(layout, beside); };
   llvm::Expected<EvaluatedLayout> last = improveLayout(*fastest, step, mostTensor, mayTry, tryOne, known);
   if (!last)
     return last.takeError();

@@ -143,12 +143,6 @@ ParallelDegrees withBackward(ParallelDegrees layout, bool isSplit) {
   return layout;
 }
 
-std::vector<ParallelDegrees> withOtherBackward(const ParallelDegrees &layout) {
-  if (layout.pipeline == 1)
-    return {};
-  return {withBackward(layout, !splitsBackward(layout))};
-}
-
 /// A layout of interleaved stages that does not fit, with the short warm-up, where it fits then by estimate: the first
 /// of p workers keeps p - 1 chunks less of (v - 1) p + 2 (p - 1) + 1. None for others.
 std::optional<ParallelDegrees> withShortWarmUp(const EvaluatedLayout &own, const StepSizes &step) {
@@ -181,7 +175,7 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
   case LayoutChange::Storage:
     return withOtherStorage(layout);
   case LayoutChange::Schedule:
-    return withOtherBackward(layout);
+    return layout.pipeline > 1 ? std::vector{layout} : std::vector<ParallelDegrees>(); // `neighboursOf` splits
   }
   llvm_unreachable("a change that is none");
 }
@@ -275,9 +269,11 @@ private:
   /// Would split backward passes not be worth it, whatever they leave of the bubble of whole ones?
   bool isSlowWithoutBubble(const ParallelDegrees &next) const {
     constexpr double least = 0.99; // of the step
+    if (!splitsBackward(next))
+      return false;
     const auto whole = llvm::find_if(
         costed, [&](const EvaluatedLayout &own) { return own.layout == withBackward(next, /*isSplit=*/false); });
-    return splitsBackward(next) && whole != costed.end() &&
+    return whole != costed.end() &&
            whole->figures.stepSeconds - whole->figures.bubbleSeconds >
                least * std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds));
   }

@@ -52,7 +52,8 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, best.figures.stepSeconds);
     if (!figures)
       return figures.takeError();
-    if (!*figures || (*figures)->stepSeconds >= best.figures.stepSeconds)
+    const bool isFaster = *figures && (*figures)->stepSeconds < best.figures.stepSeconds;
+    if (!isFaster && !(*figures && (*figures)->fits()))
       break;
     bytesEach = (bytesOf(**figures) - bytes) / static_cast<double>(fitting - next);
     if (!(*figures)->fits()) {
@@ -61,7 +62,8 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     }
     fitting = next;
     bytes = bytesOf(**figures);
-    best = {mixed, **figures};
+    if (isFaster)
+      best = {mixed, **figures};
   }
   return best;
 }

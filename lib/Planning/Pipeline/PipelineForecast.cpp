@@ -1,7 +1,9 @@
 // Stages taken apart into layers, and other stages put together from them.
 #include "PipelineForecast.h"
+#include "Workers/WorkerMemory.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <map>
@@ -48,13 +50,6 @@ HeldUnits mostWhile(HeldUnits::Running running, const WaitingMicroBatches &most)
           static_cast<uint32_t>(inWeights ? most.weightsInWeights : most.weights), running};
 }
 
-MemoryOfStage memoryOf(const PipelineAnswer &planned, size_t index) {
-  const StageAnswer &answer = *planned.stages[index];
-  const Candidate &own = *answer.candidate;
-  return memoryOfStage(withInFlight(planned.step->stages[index], 1), own.strategies,
-                       CostModel(answer.task->pool, own.mesh), own.cost.moves, own.cost.buckets);
-}
-
 } // namespace
 
 PipelineForecast::Bytes &PipelineForecast::Bytes::operator+=(const Bytes &own) {
@@ -85,18 +80,29 @@ double PipelineForecast::Bytes::at(const HeldUnits &held) const {
   case HeldUnits::Running::Done:
     return idle + done + waiting;
   }
+  llvm_unreachable("a stage that does none of these");
 }
 
-PipelineForecast::Bytes PipelineForecast::bytesOf(const MemoryOfStage &memory) {
+PipelineForecast::Bytes PipelineForecast::bytesOf(const PipelineAnswer &planned, size_t stage, bool splits) {
+  const StageAnswer &answer = *planned.stages[stage];
+  const MemoryOfStage memory = memoryOf(planned.step->stages[stage], *answer.candidate, answer.task->pool);
   auto total = [](const MemoryTable &part) { return static_cast<double>(part.total()); };
   const double idle = total(memory.idle);
-  return {idle,
-          total(memory.pass) - idle,
-          total(memory.weights) - idle,
-          total(memory.update) - idle,
-          total(memory.atBackward),
-          total(memory.atWeights),
-          total(memory.done)};
+  Bytes bytes{idle,
+              total(memory.pass) - idle,
+              total(memory.weights) - idle,
+              total(memory.update) - idle,
+              total(memory.atBackward),
+              total(memory.atWeights),
+              total(memory.done)};
+  const bool isSplit = planned.step->stages[stage].splitsBackward;
+  if (splits && !isSplit) {
+    bytes.weights = bytes.pass;
+    bytes.atWeights = bytes.atBackward;
+  }
+  if (!splits && isSplit)
+    bytes.pass = std::max(bytes.pass, bytes.weights);
+  return bytes;
 }
 
 /// Spreads the seconds and bytes of a stage over its layers, by what their ops take alone.
@@ -132,7 +138,7 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
   const bool isSplit = own.splitsBackward;
   for (bool splits : {isSplit, !isSplit}) {
     const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
-    const Bytes ofStage = bytesOf(memoryOf(holding, stage));
+    const Bytes ofStage = bytesOf(holding, stage, splits);
     for (const auto &[layer, part] : byLayer) {
       double seconds = planned.seconds[stage].ofMicroBatch();
       double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;

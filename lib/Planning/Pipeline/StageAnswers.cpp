@@ -12,7 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
-#include <numeric>
 
 namespace apc {
 

@@ -38,12 +38,14 @@ private:
   std::vector<HeldByChunk> found;
 };
 
-/// The units of a stage that runs another one.
+/// A unit of the stage runs. Of a pair of one stage's actions the other one waits.
 void addRunning(HeldUnits &units, Running running) {
-  if (units.isRunning())
-    ++units.atBackward; // a pair of one stage's actions
-  else
+  if (!units.isRunning()) {
     units.running = running;
+    return;
+  }
+  ++units.atBackward;
+  units.running = std::min(units.running, running); // a pass needs more
 }
 
 } // namespace
@@ -51,7 +53,7 @@ void addRunning(HeldUnits &units, Running running) {
 std::vector<std::vector<HeldUnits>> PipelineSimulator::heldTogether(uint32_t worker) const {
   const llvm::ArrayRef<Step> own =
       llvm::ArrayRef(steps).slice(firstStep[worker], firstStep[worker + 1] - firstStep[worker]);
-  const bool splits = llvm::any_of(own, [](const Step &step) {
+  const bool splits = llvm::any_of(steps, [](const Step &step) {
     return step.work.kind == ActionKind::WeightGradient ||
            (step.isPair && step.beside.kind == ActionKind::WeightGradient);
   });

@@ -108,7 +108,10 @@ TEST_CASE("The forecast of a schedule that splits the backward pass counts the m
     auto expected = PipelineForecast(places, *trial.answer, other).of(point, firstsOf(places, cuts));
     REQUIRE(expected);
     CHECK(static_cast<double>(expected->bytes) == Approx(static_cast<double>(fullestBytes(*other))).epsilon(1e-3));
-    auto asWhole = PipelineForecast(places, *trial.answer).of(point, firstsOf(places, cuts));
+    const PipelineForecast alone(places, *trial.answer);
+    auto asWhole = alone.of(point, firstsOf(places, cuts));
+    // Where split stages are not known, those that wait for gradients of weights hold as much as all others.
+    CHECK(asWhole->bytes >= alone.of(named("1f1b"), firstsOf(places, cuts))->bytes);
     numDifferent += asWhole->bytes != expected->bytes;
   }
   CHECK(numDifferent > 0);

@@ -9,7 +9,8 @@ namespace apc {
 llvm::Expected<Without> planLayoutWithout(const PlanRequest &request, const PointPlanner &points) {
   constexpr double about = 0.97, share = 0.15; // of its seconds; of the time
   const std::optional<KnownStep> &alone = points.control.knownAlone;
-  if (request.pipeline.count || !alone || points.control.knownSeconds < about * alone->seconds)
+  const std::optional<double> &known = points.control.knownSeconds;
+  if (request.pipeline.count || !alone || !known || *known < about * alone->seconds)
     return Without();
   PlanRequest own = request;
   own.pipeline = {1};

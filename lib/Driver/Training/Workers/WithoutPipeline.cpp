@@ -101,7 +101,10 @@ llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan
   PlanRequest own = request;
   own.pipeline = {1};
   own.timeLimitSeconds = seconds;
-  llvm::Expected<Without> all = chooseAll(own, points);
+  const std::optional<KnownStep> &alone = points.control.knownAlone;
+  const PlanningControl from =
+      alone ? points.control.beginningWith(alone->layout, points.control.knownSeconds) : points.control;
+  llvm::Expected<Without> all = chooseAll(own, points.with(from));
   if (!all)
     return all;
   all->tried = withTried(std::move(quick.tried), all->tried);

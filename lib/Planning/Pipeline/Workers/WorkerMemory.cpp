@@ -1,7 +1,6 @@
 // Stages of a worker while one of them runs.
 #include "WorkerMemory.h"
 
-#include "apc/Cost/MemoryOfStage.h"
 #include "apc/Support/Saturating.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -9,11 +8,6 @@
 namespace apc {
 
 namespace {
-
-MemoryOfStage partsOf(const StageGraph &stage, const Candidate &candidate, const Pool &worker) {
-  return memoryOfStage(withInFlight(stage, 1), candidate.strategies, CostModel(worker, candidate.mesh),
-                       candidate.cost.moves, candidate.cost.buckets);
-}
 
 MemoryTable times(const MemoryTable &memory, int64_t count) {
   MemoryTable all;
@@ -41,6 +35,8 @@ MemoryTable memoryAt(const MemoryOfStage &stage, const HeldUnits &held) {
   }
   memory += times(stage.atBackward, held.atBackward);
   memory += times(stage.atWeights, held.atWeights);
+  if (held.isRunning())
+    memory[MemoryCategory::Runtime] += std::max<int64_t>(0, stage.blockBytes - memory.total());
   return memory;
 }
 
@@ -83,6 +79,11 @@ std::vector<MemoryTable> fullestOf(llvm::ArrayRef<MemoryOfStage> stages, llvm::A
 
 } // namespace
 
+MemoryOfStage memoryOf(const StageGraph &stage, const Candidate &candidate, const Pool &worker) {
+  return memoryOfStage(withInFlight(stage, 1), candidate.strategies, CostModel(worker, candidate.mesh),
+                       candidate.cost.moves, candidate.cost.buckets);
+}
+
 std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutStep &step,
                                         llvm::ArrayRef<const Candidate *> candidates, const WorkerPools &workers) {
   const PipelineShape &shape = point.lists.shape;
@@ -96,7 +97,7 @@ std::vector<MemoryTable> memoryTogether(const PipelinePoint &point, const CutSte
     std::vector<MemoryOfStage> parts;
     for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
       uint32_t stage = stages.emplace_back(shape.stageOf(number, chunk));
-      parts.push_back(partsOf(step.stages[stage], *candidates[stage], workers.pool(number)));
+      parts.push_back(memoryOf(step.stages[stage], *candidates[stage], workers.pool(number)));
     }
     for (auto [stage, own] : llvm::zip_equal(stages, fullestOf(parts, point.held[number])))
       memory[stage] = own;

@@ -6,7 +6,12 @@
 #include "../PipelinePoints.h"
 #include "WorkerPools.h"
 
+#include "apc/Cost/MemoryOfStage.h"
+
 namespace apc {
+
+/// The memory of a stage on a worker, by what runs and what waits.
+MemoryOfStage memoryOf(const StageGraph &stage, const Candidate &candidate, const Pool &worker);
 
 /// By stage: the memory of a device at the moment when its worker, with all its stages, needs most. Where a worker has
 /// several, they do not all hold their most micro-batches at once, and what a stage needs beside those that wait, it

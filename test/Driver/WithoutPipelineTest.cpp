@@ -20,7 +20,8 @@ using PlanOfStep = llvm::Expected<Without>(const PlanRequest &, const PointPlann
 
 /// Of a batch of one sample; what keeps everything does not fit, and the rest takes 8 s. A pipeline that is known takes
 /// 9 s.
-WithoutRun planFrom(std::optional<KnownStep> alone, PlanOfStep planOfStep = planWithout) {
+WithoutRun planFrom(std::optional<KnownStep> alone, PlanOfStep planOfStep = planWithout,
+                    std::optional<RecomputeChoice> refused = std::nullopt) {
   PlanRequest request;
   request.mode = StepMode::Train;
   request.globalBatch = 1;
@@ -36,6 +37,8 @@ WithoutRun planFrom(std::optional<KnownStep> alone, PlanOfStep planOfStep = plan
     return plan;
   };
   auto answer = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    if (refused && own.recompute == *refused)
+      return inputError("not with pins");
     return own.recompute == RecomputeChoice::None ? noPlanError("does not fit") : llvm::Expected<Plan>(planOf(own));
   };
   auto whole = [&](const PlanRequest &own) {
@@ -83,6 +86,11 @@ TEST_CASE(
   CHECK_FALSE(near.without.isBounded);
   CHECK(planFrom(KnownStep{layout, 9.5}, planLayoutWithout).points.empty());
   CHECK(planFrom(std::nullopt, planLayoutWithout).points.empty());
+  const WithoutRun refused = planFrom(KnownStep{layout, 9.2}, planLayoutWithout, RecomputeChoice::Mlp);
+  CHECK(refused.points.size() == 1);
+  CHECK_FALSE(refused.without.plan);
+  const ParallelDegrees large = valueOf(parseParallelDegrees("dp=1,mb=1,recompute=none", "test"));
+  CHECK(planFrom(KnownStep{large, 9.2}, planLayoutWithout).without.tried.size() == 1); // does not fit
 }
 
 TEST_CASE("Pipelines know the plan without one where it is faster than the layout that is known") {

@@ -4,6 +4,8 @@
 
 #include "../TrainingPoints.h"
 
+#include "apc/Support/Error.h"
+
 namespace apc {
 
 llvm::Expected<Without> planLayoutWithout(const PlanRequest &request, const PointPlanner &points) {
@@ -19,7 +21,15 @@ llvm::Expected<Without> planLayoutWithout(const PlanRequest &request, const Poin
   if (!all)
     return all.takeError();
   const std::optional<PlanRequest> point = pointOfLayout(alone->layout, *all, policiesOf(own).front());
-  return point ? asWithout(*point, points.quick(*point), /*isBounded=*/false) : Without();
+  if (!point)
+    return Without();
+  llvm::Expected<Without> without = asWithout(*point, points.quick(*point), /*isBounded=*/false);
+  if (without)
+    return without;
+  auto [fault, message] = takeMessage(without.takeError());
+  if (fault != Fault::Input) // a point that is refused, as pins may refuse its micro-batches, is left out
+    return llvm::make_error<PlannerError>(fault, message);
+  return Without();
 }
 
 } // namespace apc

@@ -23,7 +23,8 @@ llvm::Expected<Without> asWithout(const PlanRequest &own, llvm::Expected<Plan> f
 llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlanner &points);
 
 /// Plans the micro-batches and the policy of the fastest layout without a pipeline quickly, where the known pipeline is
-/// hardly faster than that: searches gain more there than in stages. Nothing elsewhere. Errors: the same.
+/// hardly faster than that: searches gain more there than in stages. Nothing elsewhere, and where that point is
+/// refused. Errors: the same.
 llvm::Expected<Without> planLayoutWithout(const PlanRequest &request, const PointPlanner &points);
 
 /// Of pipelines: the plan without one is known, where it is faster than the layout that is.

@@ -33,13 +33,16 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
                                           int64_t mostTensor);
 
 /// The last of the layouts that follow \p from, each a neighbour of the one before and faster than that, until no
-/// neighbour is: one thing is changed as long as that helps, then the next. One that would be faster but does not fit
-/// is tried once more with the short warm-up, where it may fit so, with the next policy of recomputation, and with
-/// everything recomputed where it is so much faster that this may help; beside one whose strategies memory does not
-/// bind, no policy that keeps less is tried for itself, because it only adds work; and no split backward passes where
-/// those of a layout whose passes are whole would not be worth it without any bubble, beside the best and a \p known
-/// step. At last policies are mixed
-/// (`MixedPolicies.h`). \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// neighbour is: one thing is changed as long as that helps, then the next.
+///
+/// - One that would be faster but does not fit is tried once more with the short warm-up, where it may fit so, with the
+///   next policy of recomputation, and with everything recomputed where it is so much faster that this may help.
+/// - Beside one whose strategies memory does not bind, no policy that keeps less is tried for itself.
+/// - Backward passes are not split where a layout that leaves them whole would not be worth it without its bubble,
+///   beside the best and a \p known step.
+/// - At last policies are mixed (`MixedPolicies.h`).
+///
+/// \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout,
                                               std::optional<double> known = std::nullopt);

@@ -60,19 +60,6 @@ llvm::Expected<Plan> searchModel(const PlanRequest &request, const PlanningContr
   return searchWith(steps, request, control.within(request.timeLimitSeconds));
 }
 
-/// Settings of a pipeline are refused without one, so that none is given in vain.
-static llvm::Error checkPipelineSettings(const PlanRequest &request) {
-  if (!request.pipeline.isOn() && request.chunks.count.value_or(1) > 1)
-    return inputError("--chunks {0}: chunks are stages of a pipeline's worker, and --pipeline is 1; accepted is "
-                      "--pipeline 2 or more, or --chunks 1",
-                      request.chunks.str());
-  if (!request.pipeline.isOn() && request.schedule != PlanRequest().schedule)
-    return inputError("--schedule {0}: a schedule belongs to a pipeline, and --pipeline is 1; accepted is --pipeline 2 "
-                      "or more, or --schedule auto",
-                      request.schedule);
-  return llvm::Error::success();
-}
-
 llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl &caller) {
   if (request.mode == StepMode::Infer)
     return searchModel(request, caller);
@@ -113,6 +100,8 @@ llvm::Expected<Plan> planModel(const PlanRequest &request, const PlanningControl
 
 llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDegrees &layout,
                                    const PlanningControl &control) {
+  if (llvm::Error error = checkStorage(request, layout))
+    return std::move(error);
   StepsAtHand steps;
   return evaluateWith(steps, request, layout, control.within(request.timeLimitSeconds));
 }

@@ -69,4 +69,16 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   return options;
 }
 
+llvm::Error checkPipelineSettings(const PlanRequest &request) {
+  if (!request.pipeline.isOn() && request.chunks.count.value_or(1) > 1)
+    return inputError("--chunks {0}: chunks are stages of a pipeline's worker, and --pipeline is 1; accepted is "
+                      "--pipeline 2 or more, or --chunks 1",
+                      request.chunks.str());
+  if (!request.pipeline.isOn() && request.schedule != PlanRequest().schedule)
+    return inputError("--schedule {0}: a schedule belongs to a pipeline, and --pipeline is 1; accepted is --pipeline 2 "
+                      "or more, or --schedule auto",
+                      request.schedule);
+  return llvm::Error::success();
+}
+
 } // namespace apc

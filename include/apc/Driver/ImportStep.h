@@ -28,5 +28,8 @@ llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir:
 /// dp=4,mb=2 has micro-batches of 8 samples, and as many of them as the global batch holds (none given: the model's
 /// own). Errors (input): a layout of training without training; flags that say otherwise; batches that do not divide.
 llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout);
+/// A stage of ZeRO beyond that of \p request is refused (input): a layout that is evaluated is carried out as it
+/// stands.
+llvm::Error checkStorage(const PlanRequest &request, const ParallelDegrees &layout);
 
 } // namespace apc

@@ -9,6 +9,9 @@ namespace apc {
 /// The options of a training step that a request asks for. Errors (input): a tie that is not of the form A=B.
 llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request);
 
+/// Settings of a pipeline are refused without one, so that none is given in vain (input).
+llvm::Error checkPipelineSettings(const PlanRequest &request);
+
 /// The training step of `model`, a forward pass, whatever the mode. Errors (input) are those of `buildTrainingStep`,
 /// and a pipeline for a model that holds its backward pass; they begin with the model's path.
 llvm::Expected<TrainingStep> requestedStep(mlir::ModuleOp model, const PlanRequest &request);

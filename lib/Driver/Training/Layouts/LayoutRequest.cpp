@@ -61,6 +61,13 @@ static llvm::Error setPipeline(PlanRequest &request, const ParallelDegrees &layo
   return llvm::Error::success();
 }
 
+llvm::Error checkStorage(const PlanRequest &request, const ParallelDegrees &layout) {
+  const std::optional<int64_t> most = zeroStage(request.zero);
+  if (request.mode == StepMode::Train && most && layout.zero > *most)
+    return contradiction(layout, "--zero", std::to_string(*most));
+  return llvm::Error::success();
+}
+
 llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelDegrees &layout) {
   request.pins.clear();
   request.inputs.clear();

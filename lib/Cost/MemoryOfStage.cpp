@@ -14,14 +14,9 @@ namespace {
 /// The first op behind all micro-batches: of several behind the last that runs with each; of one the first that
 /// replaces a parameter or a state.
 size_t beginOfUpdate(const OpGraph &graph, const Timeline &time) {
-  const int64_t runs = graph.microBatches();
-  size_t begin = 0;
-  for (size_t at = 0; runs > 1 && at < time.size(); ++at)
-    if (graph.op(time.opAt(at)).repeats == runs)
-      begin = at + 1;
-  if (runs > 1)
-    return begin;
-  begin = time.size();
+  if (graph.microBatches() > 1)
+    return lastOfMicroBatches(graph, time) + 1;
+  size_t begin = time.size();
   for (const GraphValue &value : graph.values)
     if (value.replaces)
       begin = std::min(begin, time.at(value.producer));

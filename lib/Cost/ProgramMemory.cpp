@@ -7,17 +7,22 @@ using namespace llvm;
 
 namespace apc {
 
+size_t lastOfMicroBatches(const OpGraph &graph, const Timeline &time) {
+  const int64_t runs = graph.microBatches();
+  size_t last = 0;
+  for (size_t at = 0; at < time.size(); ++at)
+    if (graph.op(time.opAt(at)).repeats == runs)
+      last = at;
+  return last;
+}
+
 void ProgramMemory::addOthersInFlight(const OpGraph &graph, const Timeline &time) {
   int64_t others = graph.othersInFlight();
   if (others == 0)
     return;
   const InFlight &inFlight = *graph.inFlight;
-  size_t backward = time.at(inFlight.backward), last = 0;
+  const size_t backward = time.at(inFlight.backward), last = lastOfMicroBatches(graph, time);
   size_t weights = time.at(inFlight.weights.value_or(inFlight.backward));
-  const int64_t runs = graph.microBatches();
-  for (size_t at = 0; at < time.size(); ++at)
-    if (graph.op(time.opAt(at)).repeats == runs)
-      last = at;
   std::vector<bool> isWeight = graph.weights();
   for (size_t index = 0, own = live.size(); index < own; ++index) {
     PeakValue value = values[index];

@@ -32,6 +32,9 @@ struct ProgramMemory {
 ProgramMemory programMemory(const OpGraph &graph, llvm::ArrayRef<Strategy> strategies, const CostModel &model,
                             llvm::ArrayRef<GraphMove> moves, llvm::ArrayRef<MoveBucket> buckets, const Timeline &time);
 
+/// The last op that runs with every micro-batch.
+size_t lastOfMicroBatches(const OpGraph &graph, const Timeline &time);
+
 /// Bytes beside those of a value of which an allocator uses a \p share: 0 but for activations.
 int64_t fragmentsOf(const LiveInterval &value, double share);
 

@@ -72,6 +72,17 @@ std::vector<ParallelDegrees> allNeighboursOf(const ParallelDegrees &layout, cons
   return all;
 }
 
+/// The last of the layouts that follow \p from, which takes as long as \p figuresOf says, and those that were \p tried.
+std::string lastFrom(const ParallelDegrees &from, llvm::function_ref<LayoutFigures(const ParallelDegrees &)> figuresOf,
+                     MayTryLayout mayTry, std::vector<ParallelDegrees> &tried) {
+  auto tryOne = [&](const ParallelDegrees &layout,
+                    std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+    tried.push_back(layout);
+    return std::optional(figuresOf(layout));
+  };
+  return llvm::cantFail(improveLayout({from, figuresOf(from)}, {1536}, most, mayTry, tryOne)).layout.str();
+}
+
 } // namespace
 
 TEST_CASE("A descent ends at the layout that none beside it is faster than") {
@@ -107,18 +118,13 @@ TEST_CASE("Interleaved stages that nearly fit are tried with the short warm-up, 
       }
       return figures;
     };
-    auto tryOne = [&](const ParallelDegrees &layout,
-                      std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
-      tried.push_back(layout);
-      return std::optional(own(layout));
-    };
     ParallelDegrees from = start();
     from.pipeline = 8;
     from.data = 16;
     auto mayTry = [&](const ParallelDegrees &layout) {
       return layout.pipeline == 8 && layout.numChunks() <= 2 && policyOf(layout) == RecomputeChoice::None;
     };
-    return llvm::cantFail(improveLayout({from, own(from)}, {1536}, most, mayTry, tryOne)).layout.str();
+    return lastFrom(from, own, mayTry, tried);
   };
   auto isShort = [](const ParallelDegrees &layout) { return layout.schedule == "interleaved-short"; };
   const std::string withoutChunks = "dp=16,tp=8,pp=8,zero=1,mb=1";
@@ -144,11 +150,6 @@ TEST_CASE("Backward passes are split where whole ones leave a bubble that is wor
       figures.memory[MemoryCategory::Activations] = (isSplit ? splitBytes : 30) * layout.microBatch.value_or(1);
       return figures;
     };
-    auto tryOne = [&](const ParallelDegrees &layout,
-                      std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
-      tried.push_back(layout);
-      return std::optional(own(layout));
-    };
     ParallelDegrees from = start();
     from.pipeline = 8;
     from.data = 16;
@@ -157,7 +158,7 @@ TEST_CASE("Backward passes are split where whole ones leave a bubble that is wor
       return layout.pipeline == 8 && layout.numChunks() <= 2 && policyOf(layout) == RecomputeChoice::None &&
              layout.tensor == 8 && layout.microBatch.value_or(1) <= 2;
     };
-    return llvm::cantFail(improveLayout({from, own(from)}, {1536}, most, mayTry, tryOne)).layout.str();
+    return lastFrom(from, own, mayTry, tried);
   };
   auto isSplit = [](const ParallelDegrees &layout) { return layout.schedule == "zb-h1"; };
   std::vector<ParallelDegrees> fitting, large, small;

@@ -246,10 +246,10 @@ llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   const EvaluatedLayout *fastest = nullptr;
   std::optional<double> known;
   for (const EvaluatedLayout &own : fitting) {
-    if (mayTry(own.layout))
-      known = std::min(known.value_or(own.figures.stepSeconds), own.figures.stepSeconds);
-    if (!hasImproved(own.layout.tensor) && mayTry(own.layout) &&
-        (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
+    if (!mayTry(own.layout))
+      continue;
+    known = std::min(known.value_or(own.figures.stepSeconds), own.figures.stepSeconds);
+    if (!hasImproved(own.layout.tensor) && (!fastest || own.figures.stepSeconds < fastest->figures.stepSeconds))
       fastest = &own;
   }
   if (!fastest)

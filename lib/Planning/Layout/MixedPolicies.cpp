@@ -52,11 +52,13 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, best.figures.stepSeconds);
     if (!figures)
       return figures.takeError();
-    const bool isFaster = *figures && (*figures)->stepSeconds < best.figures.stepSeconds;
-    if (!isFaster && !(*figures && (*figures)->fits()))
+    if (!*figures)
+      break;
+    const bool isFaster = (*figures)->stepSeconds < best.figures.stepSeconds, fits = (*figures)->fits();
+    if (!isFaster && !fits)
       break;
     bytesEach = (bytesOf(**figures) - bytes) / static_cast<double>(fitting - next);
-    if (!(*figures)->fits()) {
+    if (!fits) {
       tooFew = next;
       continue;
     }

@@ -50,6 +50,11 @@ HeldUnits mostWhile(HeldUnits::Running running, const WaitingMicroBatches &most)
           static_cast<uint32_t>(inWeights ? most.weightsInWeights : most.weights), running};
 }
 
+MemoryOfStage memoryOf(const PipelineAnswer &planned, size_t stage) {
+  const StageAnswer &answer = *planned.stages[stage];
+  return memoryOf(planned.step->stages[stage], *answer.candidate, answer.task->pool);
+}
+
 } // namespace
 
 PipelineForecast::Bytes &PipelineForecast::Bytes::operator+=(const Bytes &own) {
@@ -83,9 +88,7 @@ double PipelineForecast::Bytes::at(const HeldUnits &held) const {
   llvm_unreachable("a stage that does none of these");
 }
 
-PipelineForecast::Bytes PipelineForecast::bytesOf(const PipelineAnswer &planned, size_t stage, bool splits) {
-  const StageAnswer &answer = *planned.stages[stage];
-  const MemoryOfStage memory = memoryOf(planned.step->stages[stage], *answer.candidate, answer.task->pool);
+PipelineForecast::Bytes PipelineForecast::bytesOf(const MemoryOfStage &memory, bool isSplit, bool splits) {
   auto total = [](const MemoryTable &part) { return static_cast<double>(part.total()); };
   const double idle = total(memory.idle);
   Bytes bytes{idle,
@@ -95,7 +98,6 @@ PipelineForecast::Bytes PipelineForecast::bytesOf(const PipelineAnswer &planned,
               total(memory.atBackward),
               total(memory.atWeights),
               total(memory.done)};
-  const bool isSplit = planned.step->stages[stage].splitsBackward;
   if (splits && !isSplit) {
     bytes.weights = bytes.pass;
     bytes.atWeights = bytes.atBackward;
@@ -135,10 +137,10 @@ void PipelineForecast::addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp,
     byLayer[*layerOfOp[op->index()]] += part;
     all += part;
   }
-  const bool isSplit = own.splitsBackward;
+  const MemoryOfStage ofPlan = memoryOf(planned, stage), ofOther = other ? memoryOf(*other, stage) : ofPlan;
+  const bool isSplit = own.splitsBackward, isOtherSplit = other ? other->step->stages[stage].splitsBackward : isSplit;
   for (bool splits : {isSplit, !isSplit}) {
-    const PipelineAnswer &holding = splits == isSplit || !other ? planned : *other;
-    const Bytes ofStage = bytesOf(holding, stage, splits);
+    const Bytes ofStage = splits == isSplit ? bytesOf(ofPlan, isSplit, splits) : bytesOf(ofOther, isOtherSplit, splits);
     for (const auto &[layer, part] : byLayer) {
       double seconds = planned.seconds[stage].ofMicroBatch();
       double ratio = seconds > 0 ? share(planned.seconds[stage], part, all).ofMicroBatch() / seconds : 0;

@@ -3,6 +3,8 @@
 
 #include "StagedStep.h"
 
+#include "apc/Cost/MemoryOfStage.h"
+
 namespace apc {
 
 /// The seconds and bytes of the layers of a pipeline that is planned, between the places where the model may be cut.
@@ -48,9 +50,9 @@ private:
 
     Bytes &bytesOf(bool splitsBackward) { return splitsBackward ? split : unsplit; }
   };
-  /// Of a planned stage, under a schedule that splits the backward pass or not; where the plan's does otherwise, what
-  /// waits for gradients of weights holds as much as what waits for the whole pass.
-  static Bytes bytesOf(const PipelineAnswer &planned, size_t stage, bool splits);
+  /// Of a planned stage, which splits the backward pass or not, under a schedule that \p splits it or not; where that
+  /// does otherwise, what waits for gradients of weights holds as much as what waits for the whole pass.
+  static Bytes bytesOf(const MemoryOfStage &memory, bool isSplit, bool splits);
   void addStage(llvm::ArrayRef<std::optional<size_t>> layerOfOp, const PipelineAnswer &planned,
                 const PipelineAnswer *other, size_t stage);
   /// The times of workers that may be their fullest.

@@ -1,6 +1,5 @@
 // One worker for the whole model.
 #include "WithoutPipeline.h"
-
 #include "../ChooseTraining.h"
 #include "../TrainingPoints.h"
 
@@ -46,6 +45,14 @@ static llvm::Expected<Without> chooseAll(const PlanRequest &own, const PointPlan
   return asWithout(own, leavesTrainingOpen(own) ? chooseTraining(own, points) : points.whole(own), /*isBounded=*/true);
 }
 
+/// The same from the fastest layout without a pipeline, where one is known.
+static llvm::Expected<Without> chooseFromLayout(const PlanRequest &own, const PointPlanner &points) {
+  const std::optional<KnownStep> &alone = points.control.knownAlone;
+  const PlanningControl &control = points.control;
+  const PlanningControl from = alone ? control.beginningWith(alone->layout, control.knownSeconds) : control;
+  return chooseAll(own, points.with(from));
+}
+
 /// Is a pipeline so fast that the step without one is not worth a search?
 static bool isClearlyFaster(std::optional<double> pipelineSeconds, double without) {
   constexpr double clearly = 0.9;
@@ -60,8 +67,7 @@ llvm::Expected<Without> planWithout(const PlanRequest &request, const PointPlann
   if (const std::optional<KnownStep> &alone = points.control.knownAlone;
       alone && !isClearlyFaster(points.control.knownSeconds, alone->seconds)) {
     own.timeLimitSeconds *= 1.0 / 2;
-    const PlanningControl from = points.control.beginningWith(alone->layout, points.control.knownSeconds);
-    return chooseAll(own, points.with(from));
+    return chooseFromLayout(own, points);
   }
   own.timeLimitSeconds *= 1.0 / 3;
   auto small = smallSteps(own);
@@ -101,10 +107,7 @@ llvm::Expected<Without> planWithoutAgain(Without quick, const std::optional<Plan
   PlanRequest own = request;
   own.pipeline = {1};
   own.timeLimitSeconds = seconds;
-  const std::optional<KnownStep> &alone = points.control.knownAlone;
-  const PlanningControl from =
-      alone ? points.control.beginningWith(alone->layout, points.control.knownSeconds) : points.control;
-  llvm::Expected<Without> all = chooseAll(own, points.with(from));
+  llvm::Expected<Without> all = chooseFromLayout(own, points);
   if (!all)
     return all;
   all->tried = withTried(std::move(quick.tried), all->tried);

@@ -33,6 +33,7 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"collective_launch_seconds", &Device::collectiveLaunchSeconds, seconds, false, &Device::launchSeconds},
     {"workspace_bytes", &Device::workspaceBytes, bytes},
     {"contraction_efficiency", &Device::contractionEfficiency, flopsOfOneOp},
+    {"narrow_contraction_share", &Device::narrowContractionShare, fractionUnit},
     {"multiprocessors", &Device::multiprocessors, countUnit},
     {"attention_efficiency", &Device::attentionEfficiency, headSizes},
     {"tuned_attention_efficiency", &Device::tunedAttention, headSizes},

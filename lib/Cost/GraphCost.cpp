@@ -106,6 +106,50 @@ static llvm::SmallVector<size_t, 2> operandsOfPass(const OpGraph &graph, OpId op
   return operands;
 }
 
+/// Kernels that each copy an operand in 8 bits, twice, at such times.
+static OpCost costOfNarrowing(const KernelShare &kernel, Narrowing when, const FactorRule &rule,
+                              const Strategy &strategy, const CostModel &model) {
+  OpCost all;
+  for (auto [index, narrowing] : llvm::enumerate(kernel.narrows)) {
+    if (narrowing != when)
+      continue;
+    FactorRule copies = rule;
+    copies.work = Work::Stream;
+    copies.flopsPerPoint = 0;
+    copies.operands.assign(1, rule.operands[index]);
+    copies.results.assign(1, rule.operands[index]); // two of half the bits
+    OpCost own = model.opCost(copies, strategy, NumberFormat::Other);
+    all.memorySeconds += own.memorySeconds;
+    all.launchSeconds += own.launchSeconds;
+    all.dispatchSeconds += own.dispatchSeconds;
+    all.bytes += own.bytes;
+  }
+  all.computeSeconds = all.memorySeconds; // nothing else runs beside them
+  return all;
+}
+
+static OpCost sum(const OpCost &a, const OpCost &b) {
+  return {a.computeSeconds + b.computeSeconds,
+          a.memorySeconds + b.memorySeconds,
+          a.launchSeconds + b.launchSeconds,
+          a.flops + b.flops,
+          a.bytes + b.bytes,
+          a.dispatchSeconds + b.dispatchSeconds};
+}
+
+/// The cost of all runs of a product that takes operands of 8 bits, and of their copies.
+static OpCost costOfNarrow(const GraphOp &op, const FactorRule &rule, const Strategy &strategy,
+                           const CostModel &model) {
+  FactorRule narrow = rule;
+  constexpr unsigned narrowBits = 8;
+  constexpr size_t numMultiplied = 2;
+  for (RuleTensor &operand : llvm::MutableArrayRef(narrow.operands).take_front(numMultiplied))
+    operand.elementBits = narrowBits;
+  OpCost run = sum(model.opCost(narrow, strategy, op.format),
+                   costOfNarrowing(op.kernel, Narrowing::EachRun, rule, strategy, model));
+  return sum(run.times(op.repeats), costOfNarrowing(op.kernel, Narrowing::EachStep, rule, strategy, model));
+}
+
 /// The cost of an op beside the rest of its kernel.
 static OpCost costInKernel(const KernelShare &kernel, FactorRule rule, const Strategy &strategy, NumberFormat format,
                            const CostModel &model) {
@@ -136,6 +180,8 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
   if (own.inPass && areRowsWhole(rule, strategy, rule.results.front()))
     return OpCost();
   llvm::SmallVector<size_t, 2> ofPass = operandsOfPass(graph, op, strategy);
+  if (!own.kernel.narrows.empty())
+    return costOfNarrow(own, rule, strategy, model);
   if (ofPass.empty() && own.kernel == KernelShare())
     return model.opCost(rule, strategy, own.format).times(own.repeats);
   FactorRule read = rule;

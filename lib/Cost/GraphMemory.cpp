@@ -1,5 +1,6 @@
 // The memory of a program on one device: what lives when, with views and moved copies.
-#include "BlockRequests.h"
+#include "Blocks/BlockRequests.h"
+#include "NarrowMemory.h"
 
 #include "apc/Cost/GraphCost.h"
 
@@ -109,8 +110,19 @@ private:
   std::vector<bool> inPieces; ///< by value
 };
 
+/// A value or a copy of 16 bits that is there in 8 behind a place, if there is one.
+void addNarrowed(size_t begin, size_t end, std::optional<size_t> narrowed, PeakValue value, std::optional<size_t> move,
+                 ProgramMemory &memory) {
+  if (!narrowed || *narrowed >= end)
+    return memory.addLive(begin, end, value, move);
+  memory.addLive(begin, *narrowed, value, move);
+  value.bytes /= 2;
+  memory.addLive(*narrowed + 1, end, value, move);
+}
+
 void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostModel &model, const Timeline &time,
-               ArrayRef<size_t> ends, const KeptGradients &kept, ArrayRef<Arrival> arrivals, ProgramMemory &memory) {
+               ArrayRef<size_t> ends, ArrayRef<std::optional<size_t>> narrowed, const KeptGradients &kept,
+               ArrayRef<Arrival> arrivals, ProgramMemory &memory) {
   const std::vector<int64_t> times = graph.timesHeld();
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
   for (size_t v = 0; v < graph.values.size(); ++v) {
@@ -131,7 +143,7 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
       memory.held[role.category] += bytes;
       memory.heldValues.push_back(own);
     } else if (arrivals.empty() || arrivals[v] != Arrival::Gradient) { // which is read where it was received
-      memory.addLive(isThere ? 0 : time.at(value.producer), ends[v], own);
+      addNarrowed(isThere ? 0 : time.at(value.producer), ends[v], narrowed[v], own, {}, memory);
     }
   }
 }
@@ -157,7 +169,8 @@ ProgramMemory programMemory(const OpGraph &graph, ArrayRef<Strategy> strategies,
   const KeptGradients kept(graph, strategies, model, moves);
   const std::vector<Arrival> arrivals =
       model.getPool().runtime.keepsReceiveBuffers ? arrivalsOf(graph, time) : std::vector<Arrival>();
-  addValues(graph, strategies, model, time, ends.values, kept, arrivals, memory);
+  const NarrowedPlaces narrowed = narrowedPlaces(graph, moves, time);
+  addValues(graph, strategies, model, time, ends.values, narrowed.values, kept, arrivals, memory);
   memory.held[MemoryCategory::Runtime] += bytesOfReceiveBuffers(graph, strategies, model, arrivals);
   std::vector<OpMemory> &ops = memory.ops;
   ops.resize(graph.ops.size());
@@ -176,11 +189,10 @@ ProgramMemory programMemory(const OpGraph &graph, ArrayRef<Strategy> strategies,
     int64_t times = moves[move].repeats == runs ? graph.copies : 1;
     for (ValueId value : moves[move].values)
       if (!arrivesInPlace(graph, moves[move], value))
-        memory.addLive(kept.isKeptCopy(moves[move], value) ? 0 : begin, ends.moves[move],
-                       {value,
-                        multiplySaturating(model.localBytes(graph.value(value).shape, moves[move].target), times),
-                        categoryOfCopy(graph.value(value)), /*isCopy=*/true},
-                       move);
+        addNarrowed(kept.isKeptCopy(moves[move], value) ? 0 : begin, ends.moves[move], narrowed.moves[move],
+                    {value, multiplySaturating(model.localBytes(graph.value(value).shape, moves[move].target), times),
+                     categoryOfCopy(graph.value(value)), /*isCopy=*/true},
+                    move, memory);
     if (!moves[move].bucket)
       useBuffers(begin, moves[move].redistribution.collectives);
   }

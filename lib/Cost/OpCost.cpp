@@ -128,12 +128,13 @@ double contractionSeconds(const FactorRule &rule, ArrayRef<int64_t> localSizes, 
                           const Device &device, const DeviceRates &rates) {
   ContractionShape shape = contractionShape(rule, localSizes);
   double padded = flops / tileFill(shape);
-  double onMatrix =
-      padded / (device.contractionEfficiency.at(padded) * rates.matrixFlopsPerSecond(format) * tileEfficiency(shape));
+  double rate = rates.matrixFlopsPerSecond(format) * tileEfficiency(shape);
+  if (isNarrow(rates.matrixFormat(format)))
+    rate *= device.narrowContractionShare;
+  double onMatrix = padded / (device.contractionEfficiency.at(padded) * rate);
   if (device.multiprocessors > 0)
     onMatrix = std::max(onMatrix, flopsOfWaves(shape, rule.flopsPerPoint, device.multiprocessors) /
-                                      (device.contractionEfficiency.top() * rates.matrixFlopsPerSecond(format) *
-                                       tileEfficiency(shape)));
+                                      (device.contractionEfficiency.top() * rate));
   double onVector = flops / (device.contractionEfficiency.at(flops) * rates.vectorFlopsPerSecond(format));
   return std::min(onMatrix, onVector);
 }

@@ -1,7 +1,7 @@
 // The memory of a program on one device, value by value.
 #pragma once
 
-#include "BlockReplay.h"
+#include "Blocks/BlockReplay.h"
 #include "RuntimeMemory.h"
 #include "Timeline.h"
 

@@ -2,6 +2,7 @@
 #include "apc/Driver/GraphOfStep.h"
 
 #include "apc/Cost/ApplyRuntime.h"
+#include "apc/Cost/NarrowProducts.h"
 #include "apc/Transforms/BuildGraph.h"
 
 namespace apc {
@@ -16,12 +17,14 @@ OpGraph withMicroBatches(OpGraph graph, int64_t count) {
 
 llvm::Expected<OpGraph> graphAsRun(OpGraph graph, const PlanRequest &request) {
   graph.overlaps = (request.overlap || graph.copies > 1) && graph.isTrainingStep();
-  if (request.runtime == noRuntime)
-    return graph;
-  llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
-  if (!runtime)
-    return runtime.takeError();
-  applyRuntime(graph, *runtime);
+  if (request.runtime != noRuntime) {
+    llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
+    if (!runtime)
+      return runtime.takeError();
+    applyRuntime(graph, *runtime);
+  }
+  if (request.precision == PrecisionChoice::Fp8)
+    narrowProducts(graph);
   return graph;
 }
 

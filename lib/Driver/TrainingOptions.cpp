@@ -46,7 +46,8 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   TrainingOptions options;
   options.loss = request.loss;
   options.optimizer = optimizerOf(request);
-  options.precision = *parsePrecision(precisionChoiceName(request.precision));
+  const bool isNarrow = request.precision == PrecisionChoice::Fp8;
+  options.precision = isNarrow ? Precision::Bf16 : *parsePrecision(precisionChoiceName(request.precision));
   options.widensGradients = request.fp32Gradients;
   options.lossScaling.fixed = request.lossScale;
   options.clipNorm = request.clipNorm;

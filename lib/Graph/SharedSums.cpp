@@ -192,6 +192,7 @@ OpGraph PartsBuilder::build() {
   own.overlaps = whole.overlaps;
   own.inFlight = whole.inFlight;
   own.copies = whole.copies;
+  own.keepsNarrowCopies = whole.keepsNarrowCopies;
   own.ops.reserve(whole.ops.size());
   own.values.reserve(whole.values.size());
   for (size_t op = 0; op < whole.ops.size(); ++op) {

@@ -40,6 +40,7 @@ public:
   StageGraph build() {
     own.graph.overlaps = whole.overlaps;
     own.graph.copies = whole.copies;
+    own.graph.keepsNarrowCopies = whole.keepsNarrowCopies;
     own.splitsBackward = splitsBackward;
     addInputs();
     addParts({StagePart::Forward});

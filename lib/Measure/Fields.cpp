@@ -81,8 +81,10 @@ void Fields::leaveOut(const std::string &reason) {
 
 void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
   auto names = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(name); };
-  if (names("fp8|float8|fp4|float4|int8"))
-    fields.leaveOut("precision of 8 bits or fewer");
+  if (names("fp4|float4|int8"))
+    fields.leaveOut("precision of 4 bits, or of integers");
+  else if (names("fp8|float8"))
+    into.precision = PrecisionChoice::Fp8;
   else if (names("fp16|(^|[^b])float16"))
     into.precision = PrecisionChoice::Fp16;
   else if (names("bf16|bfloat16"))

@@ -132,17 +132,21 @@ llvm::Expected<PlanRequest> requestFor(const Measurement &row) {
   return requestOfLayout(requestOf(row, modelName), row.layout);
 }
 
-/// The graph as the trainer of the row ran it, which holds sums of gradients in its own type.
+/// The graph as the trainer of the row ran it, which holds sums of gradients and kept activations in its own types.
 llvm::Expected<OpGraph> graphOfTrainer(OpGraph shared, const Measurement &row) {
   OpGraph graph = withMicroBatches(std::move(shared), microBatchesOf(row));
   if (!row.runtime.empty()) {
     llvm::Expected<Runtime> runtime = loadRuntime(row.runtime);
     if (!runtime)
       return runtime.takeError();
+    constexpr int64_t bytesOfWeight = 2;
+    if (!row.widensGradients && runtime->gradientSumBytes == 0)
+      runtime->gradientSumBytes = bytesOfWeight;
     narrowSums(graph, *runtime);
     if (row.layout.recompute == RecomputeChoice::Full)
       runProductsAgain(graph, *runtime);
   }
+  graph.keepsNarrowCopies = row.precision == PrecisionChoice::Fp8;
   return graphAsRun(std::move(graph), requestOf(row, modelName));
 }
 

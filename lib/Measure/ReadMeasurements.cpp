@@ -71,7 +71,8 @@ PlanRequest requestOf(const Measurement &row, llvm::StringRef model) {
   request.precision = row.precision;
   request.globalBatch = row.globalBatch;
   // Sums of gradients in 32 bits are the rule beside weights in bf16, and in 16 beside those in fp16.
-  request.fp32Gradients = row.precision == PrecisionChoice::Bf16 && row.widensGradients;
+  const bool isInHalves = row.precision == PrecisionChoice::Bf16 || row.precision == PrecisionChoice::Fp8;
+  request.fp32Gradients = isInHalves && row.widensGradients;
   request.overlap = row.overlaps;
   request.layouts = {};
   return request;

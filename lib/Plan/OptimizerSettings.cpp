@@ -10,7 +10,7 @@ namespace apc {
 namespace {
 
 constexpr llvm::StringLiteral optimizers[] = {"sgd", "momentum", "adam", "adamw"};
-constexpr llvm::StringLiteral precisions[] = {"model", "fp32", "bf16", "fp16"};
+constexpr llvm::StringLiteral precisions[] = {"model", "fp32", "bf16", "fp16", "fp8"};
 
 llvm::Error checkPositive(double number, const llvm::Twine &given) {
   if (number > 0 && std::isfinite(number))
@@ -43,10 +43,10 @@ Setting row(llvm::StringLiteral name, SettingKind kind, llvm::StringLiteral valu
 
 std::vector<Setting> precisionRows() {
   Setting precision =
-      row("precision", SettingKind::Text, "model|fp32|bf16|fp16",
+      row("precision", SettingKind::Text, "model|fp32|bf16|fp16|fp8",
           "With --mode train: element types of weights, activations and gradients; model (the default): "
           "those of the file. With bf16 and fp16 masters and states of the optimizer are in 32 bits, and "
-          "so are losses");
+          "so are losses; fp8 is bf16, with products of weights that the runtime takes in 8 bits");
   Setting scale =
       row("loss-scale", SettingKind::Number, "NUMBER",
           "With --precision fp16: the loss is multiplied by it for the gradients; by default by a number that "

@@ -8,6 +8,7 @@
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -55,6 +56,20 @@ llvm::Error setLaunches(const PlanRequest &request, Pool &pool) {
   return llvm::Error::success();
 }
 
+/// `--precision fp8`: the devices have matrix units for it.
+llvm::Error checkPrecision(const PlanRequest &request, const Device &device) {
+  auto hasUnits = [](const Device &own) { return own.peakFlopsPerSecond.count(NumberFormat::F8) > 0; };
+  if (request.precision != PrecisionChoice::Fp8 || hasUnits(device))
+    return llvm::Error::success();
+  std::vector<std::string> others;
+  for (const std::string &name : presetNames())
+    if (hasUnits(llvm::cantFail(loadCluster(name)).pool.device))
+      others.push_back(name);
+  return inputError("--precision fp8: '{0}', the device of cluster '{1}', has no rate for 'f8' in its "
+                    "peak_flops_per_second; accepted are --precision bf16, and clusters whose devices have one, as {2}",
+                    device.name, request.cluster, llvm::join(others, ", "));
+}
+
 /// The search that a mode runs.
 llvm::StringRef searchOf(const PlanRequest &request) {
   switch (request.parallel) {
@@ -84,6 +99,8 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
   if (!runtime)
     return runtime.takeError();
   preset->pool.runtime = std::move(*runtime);
+  if (llvm::Error error = checkPrecision(request, preset->pool.device))
+    return error;
   if (llvm::Error error = setLaunches(request, preset->pool))
     return error;
   std::string idleNote;
@@ -96,6 +113,10 @@ llvm::Expected<PlanningTarget> readTarget(const PlanRequest &request) {
     fewer.device.slowestShare = target.cluster.pool.device.slowestShare; // it may be one of them
     target.fewer.push_back(std::move(fewer));
   }
+  if (request.precision == PrecisionChoice::Fp8)
+    target.notes.push_back(
+        "--precision fp8: the program is in bf16; the runtime that runs it takes products of weights "
+        "in 8 bits, as Transformer Engine's fp8_autocast and torchao's float8 training do");
   int64_t memoryBytes = target.cluster.pool.device.memoryBytes;
   target.memoryLimitBytes =
       request.memoryLimitBytes.value_or(static_cast<int64_t>(usableMemory * static_cast<double>(memoryBytes)));

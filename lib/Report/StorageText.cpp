@@ -142,7 +142,9 @@ std::string storageText(const Plan &plan) {
     return "";
   StoredBytes parameters = bytesOf(plan, ValueRole::Parameter), states = bytesOf(plan, ValueRole::OptimizerState);
   std::string text = optimizerName(plan.request.optimizer).str();
-  if (plan.request.precision != PrecisionChoice::Model)
+  if (plan.request.precision == PrecisionChoice::Fp8)
+    text += " in bf16, products of weights in 8 bits";
+  else if (plan.request.precision != PrecisionChoice::Model)
     text += (" in " + precisionChoiceName(plan.request.precision)).str();
   text += llvm::formatv("; parameters {0} on {1} device, {2}", formatBytes(parameters.local),
                         plan.pipeline ? "the fullest" : "each", shareText(parameters));

@@ -10,4 +10,9 @@ llvm::ArrayRef<llvm::StringLiteral> enumNames(NumberFormat) {
 
 llvm::StringRef numberFormatName(NumberFormat format) { return enumNames(format)[static_cast<size_t>(format)]; }
 
+bool isNarrow(NumberFormat format) {
+  using enum NumberFormat;
+  return format == F8 || format == F4 || format == I8 || format == I4;
+}
+
 } // namespace apc

@@ -96,7 +96,8 @@ TEST_CASE("unknown keys are named, with the nearest known one") {
   CHECK(documentError(replaced("memory_bytes\": 16", "memory_byte\": 16")) ==
         "my.json:7: device.memory_byte: unknown key, did you mean 'memory_bytes'? (name, peak_flops_per_second, "
         "peak_vector_flops_per_second, memory_bytes, memory_bytes_per_second, launch_seconds, "
-        "graph_launch_seconds, collective_launch_seconds, workspace_bytes, contraction_efficiency, multiprocessors, "
+        "graph_launch_seconds, collective_launch_seconds, workspace_bytes, contraction_efficiency, "
+        "narrow_contraction_share, multiprocessors, "
         "attention_efficiency, tuned_attention_efficiency, masked_attention_share, memory_efficiency, speed_variation, "
         "overlapped_compute_share, overlapped_communication_share, tf32_for_f32 are known)");
   CHECK(documentError(replaced("\"host\"", "\"colour\"")) ==

@@ -33,6 +33,8 @@ std::vector<std::string> figures(const Cluster &cluster) {
     paths.push_back("device.attention_efficiency");
   if (!cluster.pool.device.tunedAttention.points.empty())
     paths.push_back("device.tuned_attention_efficiency");
+  if (cluster.pool.device.narrowContractionShare < 1)
+    paths.push_back("device.narrow_contraction_share");
   if (cluster.pool.device.multiprocessors > 0)
     paths.push_back("device.multiprocessors");
   if (cluster.pool.device.maskedAttentionShare < 1)

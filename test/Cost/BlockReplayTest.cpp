@@ -1,5 +1,5 @@
 // Memory that a caching allocator takes, by hand.
-#include "BlockReplay.h"
+#include "Blocks/BlockReplay.h"
 
 #include <catch2/catch.hpp>
 

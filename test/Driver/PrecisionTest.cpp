@@ -1,8 +1,9 @@
 // Values that weights and masters of a step in low precision begin with.
 #include "../ValueOf.h"
-#include "Samples.h"
+#include "TinySteps.h"
 
 #include "apc/Driver/ExecuteProgram.h"
+#include "apc/Driver/GraphOfStep.h"
 #include "apc/Driver/PlannedProgram.h"
 #include "apc/IR/AttributeNames.h"
 #include "apc/IR/MainFunction.h"
@@ -39,4 +40,26 @@ TEST_CASE("A master begins as the file's weight, the weight in bf16 as that roun
   }
   CHECK(masters == 24);
   CHECK(rounded > 0);
+}
+
+/// Products of layers, forwards and for both gradients; MoE's router and experts are such products as well.
+TEST_CASE("Under fp8 products of layers take 8 bits, attentions and products of logits 16") {
+  struct Case {
+    const char *model;
+    size_t linears;
+  };
+  for (const Case &own : {Case{"gpt", 8}, Case{"llama", 14}}) {
+    INFO(own.model);
+    PlanRequest request = requestOfStep({.model = own.model, .precision = PrecisionChoice::Fp8});
+    OpGraph graph = valueOf(graphAsRun(importedStep(request).graph, request));
+    size_t narrow = 0, products = 0;
+    for (auto [index, op] : llvm::enumerate(graph.ops)) {
+      const FactorRule &rule = graph.ruleOf(OpId(index));
+      narrow += op.format == NumberFormat::F8;
+      products += rule.work == Work::Contraction && !rule.attention;
+      CHECK(op.kernel.narrows.empty() == (op.format != NumberFormat::F8));
+    }
+    CHECK(narrow == 3 * own.linears);
+    CHECK(products == narrow + 3); // of the logits
+  }
 }

@@ -43,6 +43,7 @@ struct Device {
   double collectiveLaunchSeconds = 0;      ///< per collective, before its first message
   int64_t workspaceBytes = 0;              ///< scratch memory of a contraction
   EfficiencyCurve contractionEfficiency;   ///< over FLOPs of one local contraction
+  double narrowContractionShare = 1;       ///< what products of 8 bits or fewer keep of that efficiency
   int64_t multiprocessors = 0;             ///< tiles of a contraction computed at a time; 0: as many as there are
   EfficiencyCurve attentionEfficiency;     ///< over the size of a head, for long sequences; may be unknown
   EfficiencyCurve tunedAttention;          ///< the same of kernels that were written for this device; may be unknown

@@ -63,10 +63,10 @@ private:
 };
 
 /// The cost of a rule with `localSizes` per factor on `device`. A contraction runs at
-/// peak * contractionEfficiency(f) * tileEfficiency(shape) on the matrix units, with f its flops in whole tiles, but
-/// not faster than whole waves of tiles on `multiprocessors` at its top, or on the vector units where they are faster;
-/// other ops on the vector units. A sparse operand costs as many bytes as the first result. Attention and dispatch are
-/// those of `runtime`.
+/// peak * contractionEfficiency(f) * tileEfficiency(shape) on the matrix units, with f its flops in whole tiles, in 8
+/// bits or fewer at `narrowContractionShare` of that, but not faster than whole waves of tiles on `multiprocessors` at
+/// its top, or on the vector units where they are faster; other ops on the vector units. A sparse operand costs as many
+/// bytes as the first result. Attention and dispatch are those of `runtime`.
 OpCost opCost(const FactorRule &rule, llvm::ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
               const DeviceRates &rates, const Runtime &runtime = {});
 

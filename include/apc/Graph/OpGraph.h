@@ -30,6 +30,10 @@ struct GraphValue {
   TensorShape exchanged() const { return {shape.dims, exchangeBits > 0 ? exchangeBits : shape.elementBits}; }
 };
 
+/// The times at which a kernel makes a copy of an operand in 8 bits, and one of that transposed, before the op reads
+/// it.
+enum class Narrowing : uint8_t { None, EachRun, EachStep };
+
 /// The part that an op has in the kernels of a runtime (`applyRuntime`). By default each op is a kernel.
 struct KernelShare {
   bool isReadThrough = false; ///< its readers, or the op before, go over the dims in the op's order: no work of its own
@@ -39,6 +43,7 @@ struct KernelShare {
   bool isLoss = false; ///< sums over the classes of a loss, or reads them beside the scores and the right classes
   /// By operand, then by result: the value stays inside the kernel, and no bytes move. Empty: all move.
   std::vector<bool> inside = {};
+  std::vector<Narrowing> narrows = {}; ///< by operand; empty: all are read as they are
 
   friend auto operator<=>(const KernelShare &, const KernelShare &) = default;
 };
@@ -113,6 +118,7 @@ struct OpGraph {
   bool overlaps = false;                 ///< of a step of training: collectives may run beside ops
   std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
   int64_t copies = 1;                    ///< of a micro-batch, which run in turn: each is a run of its own
+  bool keepsNarrowCopies = false; ///< a trainer keeps copies that products take (`Narrowing`) for what was copied
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }

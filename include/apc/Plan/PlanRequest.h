@@ -30,8 +30,9 @@ enum class LaunchMode : uint8_t { Eager, Graph };
 /// The optimizers that `apc/Autodiff/Optimizer.h` describes.
 enum class OptimizerChoice : uint8_t { Sgd, Momentum, Adam, AdamW };
 
-/// The element types that `apc/Autodiff/Precision.h` describes. Model: those of the file.
-enum class PrecisionChoice : uint8_t { Model, Fp32, Bf16, Fp16 };
+/// The element types that `apc/Autodiff/Precision.h` describes. Model: those of the file; Fp8: those of Bf16, in whose
+/// program the runtime takes the products of weights in 8 bits (`narrowProducts`).
+enum class PrecisionChoice : uint8_t { Model, Fp32, Bf16, Fp16, Fp8 };
 
 /// The stage of ZeRO that the storage of a training step has at most (apc/Planning/StorageLimit.h). Auto: 3.
 enum class ZeroChoice : uint8_t { Auto, Stage0, Stage1, Stage2, Stage3 };
@@ -45,7 +46,7 @@ enum class BackwardMode : uint8_t { Held, Derived };
 
 llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "train"
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
-llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16"
+llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16", "fp8"
 std::optional<int64_t> zeroStage(ZeroChoice choice);         ///< none for Auto
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 

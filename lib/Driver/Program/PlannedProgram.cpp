@@ -40,7 +40,7 @@ static llvm::Error shrink(PlannedProgram &planned, const Shrinkage &shrinkage) {
 /// False where the parts of composites compute something else: those of a normalisation round statistics in low
 /// precision that the composite keeps.
 static bool isJudgedApart(const PlanRequest &request) {
-  return request.precision != PrecisionChoice::Bf16 && request.precision != PrecisionChoice::Fp16;
+  return request.precision == PrecisionChoice::Model || request.precision == PrecisionChoice::Fp32;
 }
 
 static bool returnAlike(mlir::ModuleOp a, mlir::ModuleOp b) {

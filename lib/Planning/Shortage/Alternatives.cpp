@@ -62,7 +62,7 @@ Alternatives smallerMicroBatches(const PlanRequest &request, std::optional<int64
 }
 
 Alternatives lowerPrecision(const PlanRequest &request) {
-  if (request.precision == PrecisionChoice::Bf16 || request.precision == PrecisionChoice::Fp16)
+  if (request.precision != PrecisionChoice::Model && request.precision != PrecisionChoice::Fp32)
     return {};
   Alternative low{"--precision bf16", anyPlan(request)};
   low.request.precision = PrecisionChoice::Bf16;

@@ -1,7 +1,7 @@
 // The requests of a step to an allocator.
 #pragma once
 
-#include "ProgramMemory.h"
+#include "../ProgramMemory.h"
 
 namespace apc {
 

@@ -156,12 +156,26 @@ int64_t zeroOf(Fields &fields) {
   if (const bool isNumber = !cell.getAsDouble(number); cell.empty() || !isNumber) {
     const std::string words = cell.empty() ? notes.str() : "zero " + cell.str(); // "stage 3", "ZeRO-1", "FSDP"
     std::optional<int64_t> stage = stageIn(words);
-    if (stage && cutsWithinGroups(words))
-      fields.leaveOut("parameters are cut over a part of dp");
     if (stage || cell.empty() || hasWords(cell, "no|none|off"))
       return stage.value_or(cell.empty() && isOfRecipe(fields) ? 1 : 0);
   }
   return fields.whole("zero_stage", 0, /*least=*/0);
+}
+
+/// The ranks over which parameters are cut where groups of them hold the same: as many as remarks say, those of a
+/// slice, or else those of a node, as PyTorch's HYBRID_SHARD has them (torch/distributed/fsdp/_init_utils.py).
+std::optional<int64_t> shardOf(Fields &fields, const ParallelDegrees &layout) {
+  const int64_t ranks = layout.data * layout.context;
+  const std::string words = "zero " + fields.text("zero_stage").str() + " " + fields.text("notes").str();
+  int64_t own = ranks;
+  if (int64_t slices = numberIn(words, "([0-9]+) slice").value_or(1); slices > 1)
+    own = ranks % slices == 0 ? ranks / slices : 0;
+  else if (cutsWithinGroups(words))
+    own = numberIn(words, "(fsdp|shard)[ =:]+([0-9]+)", /*group=*/2)
+              .value_or(fields.whole("gpus_per_node", 0, /*least=*/0) / layout.tensor);
+  if (own < 1 || ranks % own != 0)
+    fields.leaveOut("parameters are cut over a part of dp that is not stated");
+  return own >= 1 && own < ranks ? std::optional(own) : std::nullopt;
 }
 
 /// dp, or what the other degrees leave of the devices where its cell is blank.
@@ -191,8 +205,8 @@ void setLayout(Fields &fields, Measurement &row) {
   layout.zero = static_cast<int>(zero);
   layout.cutsSequences =
       fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isOfRecipe(fields));
-  if (zero == 3 && numberIn(fields.text("notes"), "([0-9]+) slice").value_or(1) > 1)
-    fields.leaveOut("parameters are cut over a part of dp");
+  if (zero == 3)
+    layout.shard = shardOf(fields, layout);
   if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone
     fields.leaveOut("a heuristic cuts the weights");
   setRecompute(fields, row);

@@ -15,7 +15,8 @@ namespace apc {
 namespace {
 
 constexpr const char *accepted =
-    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,mb=N][,chunks=N][,schedule=NAME][,copies=N]"
+    "accepted is "
+    "dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,shard=N][,mb=N][,chunks=N][,schedule=NAME][,copies=N]"
     "[,recompute=none|norms|attention|mlp|branches|full], for instance dp=8,tp=8,zero=1 or "
     "dp=16,tp=8,pp=8,chunks=3,schedule=interleaved,mb=1 or dp=8,recompute=full:26,norms, with a policy for the first "
     "26 "
@@ -35,6 +36,7 @@ constexpr Key keys[] = {
     {"ep", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.experts = value; }},
     {"sp", 0, 1, [](ParallelDegrees &layout, int64_t value) { layout.cutsSequences = value == 1; }},
     {"zero", 0, 3, [](ParallelDegrees &layout, int64_t value) { layout.zero = static_cast<int>(value); }},
+    {"shard", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.shard = value; }},
     {"mb", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.microBatch = value; }},
     {"chunks", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.chunks = value; }},
     {"copies", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.copies = value; }},
@@ -78,6 +80,25 @@ std::vector<llvm::StringRef> wordsOf(llvm::StringRef text) {
   return words;
 }
 
+/// Groups of ranks that cut what ZeRO cuts.
+llvm::Error checkShard(const ParallelDegrees &layout, llvm::StringRef text, llvm::StringRef source) {
+  if (!layout.shard)
+    return llvm::Error::success();
+  if (layout.zero == 0)
+    return inputError("{0} {1}: shard={2} says over how many ranks ZeRO cuts, and zero is 0; accepted is zero=1..3, or "
+                      "no shard",
+                      source, text, *layout.shard);
+  if (layout.experts > 1)
+    return inputError(
+        "{0} {1}: shard={2} beside ep={3}: experts have ranks of their own; accepted is ep=1, or no shard", source,
+        text, *layout.shard, layout.experts);
+  if (int64_t ranks = layout.data * layout.context; ranks % *layout.shard != 0)
+    return inputError("{0} {1}: ZeRO cuts over groups of the ranks of dp and cp, {2} x {3} = {4}, which shard={5} does "
+                      "not divide; divisors of {4} are accepted",
+                      source, text, layout.data, layout.context, ranks, *layout.shard);
+  return llvm::Error::success();
+}
+
 /// Keys that contradict each other.
 llvm::Error checkTogether(const ParallelDegrees &layout, llvm::StringRef text, llvm::StringRef source) {
   if (layout.pipeline == 1 && layout.numChunks() > 1)
@@ -92,7 +113,7 @@ llvm::Error checkTogether(const ParallelDegrees &layout, llvm::StringRef text, l
     return inputError("{0} {1}: experts are spread over ranks of dp and cp, {2} x {3} = {4}, which ep={5} does not "
                       "divide; divisors of {4} are accepted",
                       source, text, layout.data, layout.context, ranks, layout.experts);
-  return llvm::Error::success();
+  return checkShard(layout, text, source);
 }
 
 /// Sets one key of the layout. \p word: "dp=8"; \p text: of the whole layout, for errors.
@@ -140,6 +161,8 @@ std::string ParallelDegrees::str() const {
     add("sp", "0");
   if (zero != 0)
     add("zero", std::to_string(zero));
+  if (shard)
+    add("shard", std::to_string(*shard));
   if (microBatch)
     add("mb", std::to_string(*microBatch));
   if (chunks)

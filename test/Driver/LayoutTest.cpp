@@ -55,6 +55,9 @@ TEST_CASE("layouts are read with keys in any order and written back") {
   layout = parseParallelDegrees("dp=2,pp=4,chunks=2", "--layout");
   REQUIRE(bool(layout));
   CHECK(layout->scheduleName() == "interleaved");
+  layout = parseParallelDegrees("shard=8,dp=4,cp=4,zero=3", "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->str() == "dp=4,tp=1,cp=4,zero=3,shard=8");
 }
 
 TEST_CASE("a text that is no layout is refused with what would be accepted") {
@@ -62,6 +65,9 @@ TEST_CASE("a text that is no layout is refused with what would be accepted") {
   CHECK_THAT(messageOf("dp=8,chunks=2"), Catch::Contains("pp is 1") && Catch::Contains("accepted is pp=2 or more"));
   CHECK_THAT(messageOf("dp=8,schedule=1f1b"), Catch::Contains("a schedule belongs to a pipeline"));
   CHECK_THAT(messageOf("dp=4,cp=2,ep=3"), Catch::Contains("4 x 2 = 8, which ep=3 does not divide"));
+  CHECK_THAT(messageOf("dp=8,shard=4"), Catch::Contains("zero is 0") && Catch::Contains("accepted is zero=1..3"));
+  CHECK_THAT(messageOf("dp=4,cp=3,zero=3,shard=8"), Catch::Contains("4 x 3 = 12, which shard=8 does not divide"));
+  CHECK_THAT(messageOf("dp=4,ep=2,zero=3,shard=2"), Catch::Contains("shard=2 beside ep=2"));
   CHECK_THAT(messageOf("dp=8,sp=2"), Catch::Contains("'sp=2' must be a whole number from 0 to 1"));
   CHECK(messageOf("dp=8,copies=2").empty());
   CHECK_THAT(messageOf(""), Catch::Contains("unknown key ''"));

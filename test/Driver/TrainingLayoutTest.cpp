@@ -30,7 +30,8 @@ func.func @main(%x: tensor<16x32xf32> {apc.name = "x"}) -> (tensor<16x32xf32> {a
 constexpr int64_t parameters = 4096, bytesEach = 4, ranks = 4;
 
 /// A step of so many micro-batches of 16 samples on 4 ranks of dp.
-Plan networkWith(int zero, int64_t microBatches, OptimizerKind optimizer = OptimizerKind::AdamW) {
+Plan networkWith(int zero, int64_t microBatches, OptimizerKind optimizer = OptimizerKind::AdamW,
+                 std::optional<int64_t> shard = {}) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<ApcDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(networkText, &context);
@@ -45,7 +46,7 @@ Plan networkWith(int zero, int64_t microBatches, OptimizerKind optimizer = Optim
   request.devices = ranks;
   request.cluster = "cpu-local";
   PlanningTarget target = valueOf(readTarget(request));
-  return valueOf(evaluateLayout(graph, request, target, {ranks, 1, zero}, {}));
+  return valueOf(evaluateLayout(graph, request, target, {.data = ranks, .zero = zero, .shard = shard}, {}));
 }
 
 /// Elements that one rank sends by ring, for many ranks: an all-reduce is a reduce-scatter and an all-gather. Scalars
@@ -86,6 +87,22 @@ TEST_CASE("ZeRO cuts states from stage 1 on, sums of gradients from 2 on, parame
     CHECK(plan.memory[MemoryCategory::Parameters] == expected[zero][0]);
     CHECK(plan.memory[MemoryCategory::Gradients] == expected[zero][1]);
     CHECK(plan.memory[MemoryCategory::Optimizer] == expected[zero][2]);
+  }
+}
+
+TEST_CASE("ZeRO cuts over the ranks of a shard alone, and adds gradients up over all ranks of dp") {
+  constexpr int64_t whole = parameters * bytesEach, half = whole / 2;
+  // With ZeRO 1 the parts that the other ranks add to stand beside whole sums.
+  const int64_t expected[4][3] = {{}, {whole, whole + half, 2 * half}, {whole, half, 2 * half}, {half, half, 2 * half}};
+  for (int zero = 1; zero <= 3; ++zero) {
+    INFO("zero=" << zero);
+    Plan plan = networkWith(zero, 4, OptimizerKind::AdamW, /*shard=*/2);
+    CHECK(plan.memory[MemoryCategory::Parameters] == expected[zero][0]);
+    CHECK(plan.memory[MemoryCategory::Gradients] == expected[zero][1]);
+    CHECK(plan.memory[MemoryCategory::Optimizer] == expected[zero][2]);
+    // A part is added up over the other ranks that have it.
+    CHECK(plan.communicationBytes.count("AllReduce") == 1);
+    CHECK(networkWith(zero, 4, OptimizerKind::AdamW, ranks).memory == networkWith(zero, 4).memory);
   }
 }
 

@@ -13,6 +13,12 @@ def degrees(layout):
     return found
 
 
+def replicas(wanted):
+    """Ranks of dp that hold the same parts of what ZeRO cuts."""
+    ranks = int(wanted["dp"]) * int(wanted["cp"])
+    return ranks // int(wanted.get("shard", ranks)) if wanted["zero"] != "0" else int(wanted["dp"])
+
+
 def only(document):
     (text,) = document["files"].values()
     return text
@@ -22,7 +28,8 @@ def read_megatron(name, _, document):
     """The arguments as Megatron's parser has them: names, types and choices."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     for flag in ("tensor-model-parallel-size", "context-parallel-size", "expert-model-parallel-size", "num-layers", "micro-batch-size",
-                 "pipeline-model-parallel-size", "num-layers-per-virtual-pipeline-stage", "global-batch-size", "recompute-num-layers"):
+                 "pipeline-model-parallel-size", "num-layers-per-virtual-pipeline-stage", "global-batch-size", "recompute-num-layers",
+                 "num-distributed-optimizer-instances"):
         parser.add_argument("--" + flag, type=int, default=1)
     parser.add_argument("--pipeline-model-parallel-layout")
     parser.add_argument("--cp-comm-type", choices=["p2p", "a2a", "all_gather", "a2a+p2p"])
@@ -43,6 +50,7 @@ def read_megatron(name, _, document):
     expect(name, "layers", args.num_layers, 2)
     zero = 1 if args.use_distributed_optimizer else {"no_shard": 0, "optim_grads": 2, "optim_grads_params": 3}[args.data_parallel_sharding_strategy]
     expect(name, "zero", zero, int(wanted["zero"]))
+    expect(name, "instances", args.num_distributed_optimizer_instances, replicas(wanted) if zero else 1)
     expect(name, "recompute", args.recompute_granularity, wanted.get("recompute"))
     if name == "copies":
         assert "is cut into 3 copies that run in turn" in document["unsaid"][0]
@@ -79,7 +87,7 @@ def read_torchtitan(name, _, document):
     assert scope["apply"](config) is config
     fields, wanted = config.parallelism, degrees(LAYOUTS[name][1])
     expect(name, "dp", fields.data_parallel_replicate_degree * fields.data_parallel_shard_degree, int(wanted["dp"]))
-    expect(name, "FSDP", fields.data_parallel_shard_degree > 1, wanted["zero"] != "0")
+    expect(name, "replicas", fields.data_parallel_replicate_degree, replicas(wanted))
     expect(name, "tp", fields.tensor_parallel_degree, int(wanted["tp"]))
     expect(name, "cp", fields.context_parallel_degree, int(wanted["cp"]))
     expect(name, "ep", fields.expert_parallel_degree, int(wanted["ep"]))
@@ -112,6 +120,7 @@ def read_huggingface(name, _, document):
     sizes = config["parallelism_config"]
     expect(name, "ranks", sizes["dp_replicate_size"] * sizes["dp_shard_size"] * sizes["tp_size"] * sizes["cp_size"],
            int(wanted["dp"]) * int(wanted["tp"]) * int(wanted["cp"]))
+    expect(name, "replicas", sizes["dp_replicate_size"], replicas(wanted))
     expect(name, "tp_plan", bool(config["tp_plan"]), wanted["tp"] != "1")
     assert set(config["tp_plan"].values()) <= {"colwise", "rowwise"}
     arguments = config["training_arguments"]
@@ -140,12 +149,12 @@ TARGETS = {
                    {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn"}),
     "deepspeed": (read_deepspeed, {"infer": "for inference", "pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages",
                                    "experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
-                  {"zero3": "the model's code says that to DeepSpeed"}),
+                  {"zero3": "the model's code says that to DeepSpeed", "groups": "groups of 3 ranks hold the same parts"}),
     "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
                               "whole": "refuses DDP with TP", "copies": "refuses DDP with TP", "uneven": UNEVEN},
            {"context": "ZeRO 2 leaves parameters whole"}),
     "galvatron": (read_galvatron, {"infer": "for inference", "zero3": "powers of two alone", "context": "sequences are cut in all ops",
-                                   "experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN},
+                                   "experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN, "groups": "powers of two alone"},
                   {"split": "schedule zb-h1: Galvatron runs 1f1b", "copies": "3 copies that run in turn"}),
 }
 

@@ -65,8 +65,6 @@ TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blan
         "FSDP: false", "HSDP=0", "no distributed optimizer", "distributed optimizer: off"})
     CHECK(stageOf(notes) == 0);
   CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
-  for (const char *notes : {"FSDP hybrid shard", "HSDP", "HYBRID_SHARD"})
-    CHECK(reasonOf({{"notes", notes}}) == "parameters are cut over a part of dp");
   CHECK(reasonOf({{"notes", "ZeRO-4"}}) == "ZeRO stage unknown");
 }
 
@@ -85,7 +83,26 @@ TEST_CASE("the cell names the stage of ZeRO in words, too") {
   CHECK(readRows({throughputCells({{"zero_stage", "many"}}), throughputCells()})[0].leftOut ==
         "zero_stage cannot be read");
   CHECK(reasonOf({{"zero_stage", "-1"}}) == "zero_stage is below 0");
-  CHECK(reasonOf({{"zero_stage", "HSDP"}}) == "parameters are cut over a part of dp");
+}
+
+TEST_CASE("groups of ranks hold the same parameters where the cell or remarks say so") {
+  auto layoutOf = [](Cells cells) {
+    cells.insert({{"num_devices", "64"}, {"dp", "64"}, {"global_batch", "64"}, {"micro_batch", "1"}});
+    const Measurement row = readRows({throughputCells(cells)})[0];
+    return row.leftOut.empty() ? row.layout.str() : row.leftOut;
+  };
+  const std::string ofNode = "dp=64,tp=1,sp=0,zero=3,shard=8,mb=1,recompute=none";
+  for (const char *notes : {"FSDP hybrid shard", "HSDP", "HYBRID_SHARD"})
+    CHECK(layoutOf({{"gpus_per_node", "8"}, {"notes", notes}}) == ofNode);
+  CHECK(layoutOf({{"gpus_per_node", "8"}, {"zero_stage", "HSDP"}}) == ofNode);
+  CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "FSDP=16 then DP=4 replicas (HSDP)"}}) ==
+        "dp=64,tp=1,sp=0,zero=3,shard=16,mb=1,recompute=none");
+  CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "2 slice(s) x 32 chips: FSDP within a slice"}}) ==
+        "dp=64,tp=1,sp=0,zero=3,shard=32,mb=1,recompute=none");
+  CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "FSDP=64 (HSDP)"}}) == "dp=64,tp=1,sp=0,zero=3,mb=1,recompute=none");
+  for (const char *notes : {"3 slice(s) x 32 chips", "FSDP=48 (HSDP)"})
+    CHECK(layoutOf({{"zero_stage", "3"}, {"notes", notes}}) ==
+          "parameters are cut over a part of dp that is not stated");
 }
 
 TEST_CASE("figures of memory are in units of 2^30 bytes where a column or the remarks say so") {

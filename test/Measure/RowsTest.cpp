@@ -217,8 +217,8 @@ TEST_CASE("rows that cannot be used have a reason") {
   CHECK(reasonOf({{"precision", "posit"}}) == "precision unknown: posit");
   CHECK(reasonOf({{"global_batch", ""}}) == "no global_batch");
   CHECK(reasonOf({{"layers", "0"}}) == "layers is below 1");
-  CHECK(reasonOf({{"zero_stage", "3"}, {"notes", "2 slice(s) x 256 chips: FSDP within a slice"}}) ==
-        "parameters are cut over a part of dp");
+  CHECK(reasonOf({{"zero_stage", "3"}, {"notes", "3 slice(s) x 256 chips: FSDP within a slice"}}) ==
+        "parameters are cut over a part of dp that is not stated");
   CHECK(reasonOf({{"tp", "2"}}) == "degrees do not multiply to the devices");
   CHECK(reasonOf({{"global_batch", "9"}}) == "global batch is no multiple of micro-batch and dp");
   CHECK(reasonOf({{"heads", "3"}}) == "heads do not divide");

@@ -80,3 +80,26 @@ TEST_CASE("a sum of gradients that waits for ranks of dp waits for those of cp, 
   CHECK(mayTake(SumsWait::ForAll, 2, {}));
   CHECK_FALSE(mayTake(SumsWait::ForAll, 2, own.replicas()));
 }
+
+TEST_CASE("parameters and states are cut over all ranks of a shard, and over no others of dp and cp") {
+  GraphMaker maker;
+  ValueId w = maker.source("w", {64, 64}, ValueRole::Parameter);
+  ValueId step = maker.relu("step", w);
+  maker.sink(step);
+  maker.graph.values[step.index()].replaces = w;
+  Pool pool;
+  pool.levels.resize(1);
+  pool.levels[0].size = 8;
+  const ParallelDegrees layout{.data = 8, .zero = 3, .shard = 4};
+  std::optional<LayoutMesh> own = arrangeLayout(pool, layout);
+  REQUIRE(own);
+  LayoutFilter filter(maker.graph, *own, layout, SumsWait::Free, /*gathersLogits=*/false);
+  const OpId op = maker.graph.value(w).producer;
+  size_t allowed = 0;
+  for (const Strategy &strategy : enumerateStrategies(maker.graph.ruleOf(op), own->mesh))
+    if (filter(op, strategy)) {
+      ++allowed;
+      CHECK((strategy.axes[0] == own->storage || strategy.axes[1] == own->storage));
+    }
+  CHECK(allowed == 2);
+}

@@ -21,3 +21,31 @@ TEST_CASE("Llama 3 405B's layout for long sequences has tp inside a node, then c
   CHECK((axisOf(own->data).level == 0 && axisOf(own->data).size == 8));
   CHECK((own->data.front() < own->context.front() && own->context.front() < own->tensor.front()));
 }
+
+TEST_CASE("the ranks of a shard are the innermost ones of cp and dp, and ZeRO cuts over them alone") {
+  Pool pool;
+  pool.levels.resize(2);
+  pool.levels[0].size = 4;
+  pool.levels[1].size = 8;
+  auto storageOf = [&](ParallelDegrees layout) {
+    layout.zero = 3;
+    std::optional<LayoutMesh> own = arrangeLayout(pool, layout);
+    REQUIRE(own);
+    int64_t ranks = 1;
+    for (AxisId axis : own->storage) {
+      CHECK(llvm::is_contained(own->replicas(), axis));
+      ranks *= own->mesh.axis(axis).size;
+    }
+    CHECK(own->experts.empty());
+    // Replicas that are left are farther out.
+    for (AxisId axis : own->replicas())
+      CHECK((llvm::is_contained(own->storage, axis) || axis < own->storage.front()));
+    return ranks;
+  };
+  CHECK(storageOf({.data = 32}) == 32);
+  CHECK(storageOf({.data = 32, .shard = 8}) == 8);
+  CHECK(storageOf({.data = 32, .shard = 16}) == 16);
+  CHECK(storageOf({.data = 16, .tensor = 2, .shard = 2}) == 2);
+  CHECK(storageOf({.data = 8, .context = 4, .shard = 4}) == 4);
+  CHECK(storageOf({.data = 8, .context = 4, .shard = 8}) == 8);
+}

@@ -35,6 +35,9 @@ struct ParallelDegrees {
   std::optional<int64_t> chunks = {}; ///< stages of a worker; none: 1
   std::string schedule = {};          ///< "": 1f1b, or interleaved with several chunks
   int64_t copies = 1;                 ///< of a micro-batch, which run in turn
+  /// shard: ranks of dp and cp next to each other over which ZeRO cuts; groups of so many hold the same, as with
+  /// PyTorch's hybrid sharding (HSDP). None: all ranks are one group.
+  std::optional<int64_t> shard = {};
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 
@@ -48,8 +51,8 @@ struct ParallelDegrees {
 };
 
 /// Reads the form above; keys in any order, each at most once; degrees are 1 and zero is 0 where they are left out.
-/// Errors name `source`, the key and what would be accepted: also for chunks or a schedule without a pipeline, and for
-/// an ep that does not divide the ranks of dp and cp.
+/// Errors name `source`, the key and what would be accepted: also for chunks or a schedule without a pipeline, for an
+/// ep or a shard that does not divide the ranks of dp and cp, and for a shard without ZeRO or beside ep.
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source);
 
 } // namespace apc

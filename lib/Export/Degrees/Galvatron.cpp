@@ -35,6 +35,7 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   cutBetweenLayers(nearest, *layers, "Galvatron");
   runWhole(nearest, "Galvatron");
+  cutOverAll(nearest, "Galvatron");
   std::string schedule = layout.scheduleName();
   if (layout.pipeline > 1 && schedule != "1f1b" && schedule != "gpipe") {
     nearest.unsaid.push_back("schedule " + schedule + ": Galvatron runs 1f1b");

@@ -30,6 +30,8 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.layout.zero = 3;
   }
   runWhole(nearest, "the trainer");
+  if (layout.shard.value_or(layout.context) % layout.context != 0)
+    cutOverAll(nearest, "the trainer");
   if (layout.experts > 1) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));
@@ -82,12 +84,12 @@ llvm::Expected<Exported> writeHuggingFace(const ExportSource &source, const Para
   std::map<std::string, std::string> styles;
   if (layout.tensor > 1)
     styles = stylesOf(source, *bound, reasons);
-  bool shards = layout.zero == 3;
+  const int64_t replicas = replicasOf(layout);
   JsonWriter json;
   json.object([&](JsonObjectWriter &object) {
     object.object("parallelism_config", [&](JsonObjectWriter &config) {
-      config("dp_replicate_size", shards ? 1 : layout.data);
-      config("dp_shard_size", shards ? layout.data : 1);
+      config("dp_replicate_size", replicas);
+      config("dp_shard_size", layout.data / replicas);
       config("tp_size", layout.tensor);
       config("cp_size", layout.context);
     });

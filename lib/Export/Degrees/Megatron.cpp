@@ -173,6 +173,8 @@ llvm::Expected<Exported> writeMegatron(const ExportSource &source, const Paralle
   addTraining(source.plan, arguments);
   if (layout.zero == 1)
     arguments.add("use-distributed-optimizer");
+  if (layout.shard)
+    arguments.add("num-distributed-optimizer-instances", replicasOf(layout));
   if (layout.zero >= 2) {
     arguments.add("use-megatron-fsdp");
     arguments.add("data-parallel-sharding-strategy", layout.zero == 2 ? "optim_grads" : "optim_grads_params");

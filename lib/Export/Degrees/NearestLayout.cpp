@@ -13,6 +13,21 @@ void runWhole(TargetLayout &nearest, llvm::StringRef runner) {
   nearest.layout.copies = 1;
 }
 
+int64_t replicasOf(const ParallelDegrees &layout) {
+  if (layout.zero == 0)
+    return layout.data;
+  const int64_t ranks = layout.data * layout.context;
+  return ranks / layout.shard.value_or(ranks);
+}
+
+void cutOverAll(TargetLayout &nearest, llvm::StringRef runner) {
+  if (!nearest.layout.shard)
+    return;
+  nearest.unsaid.push_back(
+      llvm::formatv("groups of {0} ranks hold the same parts: {1} cuts over all ranks", *nearest.layout.shard, runner));
+  nearest.layout.shard.reset();
+}
+
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool) {
   for (auto [stage, layer] : layers.splits)
     nearest.unsaid.push_back(

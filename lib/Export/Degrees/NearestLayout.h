@@ -9,6 +9,13 @@ namespace apc {
 /// The same layout with whole micro-batches, where it has copies of them; \p runner runs no copies ("Megatron").
 void runWhole(TargetLayout &nearest, llvm::StringRef runner);
 
+/// Ranks of dp that hold the same parts of what ZeRO cuts: all of them without ZeRO, one with it, and with a shard one
+/// of each group. dp=16,zero=3,shard=8: 2.
+int64_t replicasOf(const ParallelDegrees &layout);
+
+/// The same layout with ZeRO over all ranks of dp and cp; \p runner cuts over no groups of them ("DeepSpeed").
+void cutOverAll(TargetLayout &nearest, llvm::StringRef runner);
+
 /// Says which stages begin inside of layers; \p tool cuts between layers.
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool);
 

@@ -55,9 +55,10 @@ struct Field {
 
 std::vector<Field> fieldsOf(const ExportSource &source, const ParallelDegrees &layout) {
   bool isCut = layout.zero > 0, gathersOnce = layout.zero < 3;
+  const int64_t replicas = replicasOf(layout);
   std::vector<Field> fields = {
-      {"data_parallel_replicate_degree", std::to_string(isCut ? 1 : layout.data)},
-      {"data_parallel_shard_degree", std::to_string(isCut ? layout.data : 1)},
+      {"data_parallel_replicate_degree", std::to_string(replicas)},
+      {"data_parallel_shard_degree", std::to_string(layout.data / replicas)},
       {"fsdp_reshard_after_forward", pythonText(isCut && gathersOnce ? "never" : "always")},
       {"tensor_parallel_degree", std::to_string(layout.tensor)},
       {"enable_sequence_parallel", layout.tensor > 1 && layout.cutsSequences ? "True" : "False"},
@@ -113,6 +114,8 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   limitStorage(source, nearest);
   limitToWholeLayers(nearest);
   runWhole(nearest, "torchtitan");
+  if (layout.shard.value_or(layout.context) % layout.context != 0)
+    cutOverAll(nearest, "torchtitan");
   unsigned numNameless = 0;
   for (const GraphValue &value : source.graph.values)
     numNameless += source.plan.pipeline && value.role == ValueRole::Parameter && !hasModule(value.name);

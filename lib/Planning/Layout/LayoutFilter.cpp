@@ -154,8 +154,8 @@ int LayoutFilter::score(OpId op, const Strategy &strategy) const {
   return points;
 }
 
-/// As many axes of dp and cp as can be, each worth a point; tp's together on one dim or nowhere, ep's on that of the
-/// experts.
+/// As many axes of a shard, of dp and cp, as can be, each worth a point, and no others of these; tp's together on one
+/// dim or nowhere, ep's on that of the experts.
 int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   int points = 0;
   if (std::optional<FactorId> factor = experts[op.index()])
@@ -165,7 +165,11 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   for (const AxisList &axes : strategy.axes) {
     if (!isAllOrNothing(axes, mesh.tensor))
       return -1;
-    points += static_cast<int>(llvm::count_if(axes, [&](AxisId axis) { return llvm::is_contained(replicas, axis); }));
+    auto isOf = [](const AxisList &all) { return [&all](AxisId axis) { return llvm::is_contained(all, axis); }; };
+    const auto cut = llvm::count_if(axes, isOf(mesh.storage));
+    if (llvm::count_if(axes, isOf(replicas)) != cut)
+      return -1;
+    points += static_cast<int>(cut);
   }
   return points;
 }

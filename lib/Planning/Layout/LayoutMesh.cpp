@@ -17,8 +17,9 @@ AxisList LayoutMesh::replicas() const {
 
 namespace {
 
-/// The degrees from the innermost one outwards. cp and dp are in two parts each, of which experts take the first.
-enum Degree : uint8_t { Tensor, ContextOfExperts, Context, DataOfExperts, Data, NumDegrees };
+/// The degrees from the innermost one outwards. cp and dp are in two parts each, of which experts, or the ranks of a
+/// shard, take the first.
+enum Degree : uint8_t { Tensor, InnerContext, Context, InnerData, Data, NumDegrees };
 
 struct Axis {
   int64_t size;
@@ -29,7 +30,8 @@ struct Axis {
 } // namespace
 
 std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout) {
-  int64_t ofContext = std::gcd(layout.experts, layout.context), ofData = layout.experts / ofContext;
+  const int64_t inner = layout.shard.value_or(layout.experts);
+  int64_t ofContext = std::gcd(inner, layout.context), ofData = inner / ofContext;
   std::array<int64_t, NumDegrees> left = {layout.tensor, ofContext, layout.context / ofContext, ofData,
                                           layout.data / ofData};
   llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
@@ -52,10 +54,12 @@ std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees 
     if (part.degree == Tensor)
       result.tensor.push_back(axis);
     else
-      (part.degree == Context || part.degree == ContextOfExperts ? result.context : result.data).push_back(axis);
-    if (part.degree == ContextOfExperts || part.degree == DataOfExperts)
-      result.experts.push_back(axis);
+      (part.degree == Context || part.degree == InnerContext ? result.context : result.data).push_back(axis);
+    if (part.degree == InnerContext || part.degree == InnerData)
+      (layout.shard ? result.storage : result.experts).push_back(axis);
   }
+  if (!layout.shard)
+    result.storage = result.replicas();
   result.mesh = Mesh(std::move(axes));
   return result;
 }

@@ -61,6 +61,8 @@ private:
   StageDegrees degreesOf(const StagePlan &stage) const;
   bool cutsSequences(const StagePlan &stage, const std::set<std::string> &tensor) const;
   int zeroOf(const StagePlan &stage, const std::set<std::string> &tensor) const;
+  std::optional<int64_t> shardOf(const StagePlan &stage, const ParallelDegrees &layout,
+                                 const std::set<std::string> &tensor) const;
   void setStep(ParallelDegrees &layout) const;
 
   const OpGraph &graph;
@@ -174,6 +176,34 @@ int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tens
   return states.isMostlyCut() ? 1 : 0;
 }
 
+/// The ranks over which most bytes of what ZeRO cuts are cut, where these are not all ranks of dp and cp.
+std::optional<int64_t> Recognizer::shardOf(const StagePlan &stage, const ParallelDegrees &layout,
+                                           const std::set<std::string> &tensor) const {
+  std::map<int64_t, double> bytesBy; // ranks
+  for (const PlanSharding &sharding : stage.shardings) {
+    auto known = ops.find(sharding.producer);
+    const bool isState = known != ops.end() && parts[known->second.index()] == StepPart::State;
+    const bool isParameter =
+        known != ops.end() && graph.op(known->second).operands.empty() && sharding.role == ValueRole::Parameter;
+    if (layout.zero == 3 ? !isParameter : !isState)
+      continue;
+    double bytes = sharding.elementBits / 8.0;
+    for (int64_t size : sharding.shape)
+      bytes *= static_cast<double>(size);
+    int64_t ranks = 1;
+    for (const AxisNames &axes : sharding.sharding.dims)
+      for (const PlanAxis &axis : stage.mesh.axes)
+        if (tensor.count(axis.name) == 0 && llvm::is_contained(axes, axis.name))
+          ranks *= axis.size;
+    if (ranks > 1)
+      bytesBy[ranks] += bytes;
+  }
+  auto most = llvm::max_element(bytesBy, [](const auto &a, const auto &b) { return a.second < b.second; });
+  const int64_t all = layout.data * layout.context;
+  const bool isPart = most != bytesBy.end() && most->first < all && all % most->first == 0 && layout.experts == 1;
+  return isPart ? std::optional(most->first) : std::nullopt;
+}
+
 /// The degrees that are no mesh's.
 void Recognizer::setStep(ParallelDegrees &layout) const {
   if (plan.pipeline) {
@@ -211,6 +241,8 @@ ParallelDegrees Recognizer::run() {
   layout.tensor = degrees[index].tensor;
   layout.experts = degrees[index].experts;
   layout.zero = layout.data * layout.context > 1 ? zeroOf(stage, degrees[index].ofTensor) : 0;
+  if (layout.zero > 0)
+    layout.shard = shardOf(stage, layout, degrees[index].ofTensor);
   layout.cutsSequences = layout.tensor == 1 || cutsSequences(stage, degrees[index].ofTensor);
   setStep(layout);
   return layout;

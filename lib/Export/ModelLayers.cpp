@@ -84,6 +84,8 @@ std::optional<ModelLayers> modelLayers(const ExportSource &source) {
 }
 
 std::string halfFormat(const Plan &plan) {
+  if (plan.request.precision == PrecisionChoice::Fp8)
+    return "bf16";
   llvm::StringRef format = plan.peakFormats.empty() ? llvm::StringRef() : plan.peakFormats.front();
   return format == "bf16" ? "bf16" : format == "f16" ? "fp16" : "";
 }

@@ -15,12 +15,10 @@ namespace apc {
 namespace {
 
 constexpr const char *accepted =
-    "accepted is "
-    "dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,shard=N][,mb=N][,chunks=N][,schedule=NAME][,copies=N]"
-    "[,recompute=none|norms|attention|mlp|branches|full], for instance dp=8,tp=8,zero=1 or "
+    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,shard=N][,mb=N][,chunks=N][,schedule=NAME]"
+    "[,copies=N][,recompute=none|norms|attention|mlp|branches|full], for instance dp=8,tp=8,zero=1 or "
     "dp=16,tp=8,pp=8,chunks=3,schedule=interleaved,mb=1 or dp=8,recompute=full:26,norms, with a policy for the first "
-    "26 "
-    "layers and another for the rest";
+    "26 layers and another for the rest";
 constexpr int64_t mostWays = int64_t(1) << 20;
 
 struct Key {

@@ -29,6 +29,7 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
     return std::move(error);
   TargetLayout nearest{layout, {}};
   runWhole(nearest, "DeepSpeed");
+  narrowElsewhere(source.plan, nearest, "DeepSpeed");
   cutOverAll(nearest, "DeepSpeed");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {
     nearest.unsaid.push_back(llvm::formatv("recompute {0}: the model's code says that to DeepSpeed, no configuration "

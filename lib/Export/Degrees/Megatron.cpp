@@ -81,6 +81,8 @@ void addTraining(const Plan &plan, ArgumentWriter &arguments) {
   arguments.add("global-batch-size", training.globalBatch);
   if (std::string format = halfFormat(plan); !format.empty())
     arguments.add(format);
+  if (plan.request.precision == PrecisionChoice::Fp8)
+    arguments.add("fp8-format", "hybrid");
   bool isAdam = llvm::StringRef(training.optimizer).starts_with("adam");
   arguments.add("optimizer", isAdam ? "adam" : "sgd");
 }

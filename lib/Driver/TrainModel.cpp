@@ -96,7 +96,10 @@ llvm::Expected<int64_t> repeatedLayers(const PlanRequest &request) {
 }
 
 llvm::Error recognizeAndBuildStep(mlir::OwningOpRef<mlir::ModuleOp> &module, const PlanRequest &request) {
-  return buildNotedStep(module, request).takeError();
+  if (request.mode == StepMode::Infer)
+    return llvm::Error::success();
+  recognizeComposites(*module, /*trains=*/true);
+  return buildRequestedStep(module, request);
 }
 
 } // namespace apc

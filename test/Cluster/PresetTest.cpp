@@ -75,8 +75,9 @@ std::vector<std::string> figures(const Cluster &cluster) {
 
 TEST_CASE("all presets are there, sorted") {
   CHECK(presetNames() == std::vector<std::string>{"atlas-900-a2", "cpu-local", "dgx-a100-40gb", "dgx-a100-80gb",
-                                                  "dgx-b200", "dgx-h100", "dgx-h200", "dgx1-v100-32gb", "gb200-nvl72",
-                                                  "mi300x", "tpu-v4", "tpu-v5e", "tpu-v5p"});
+                                                  "dgx-b200", "dgx-b300", "dgx-h100", "dgx-h200", "dgx1-v100-32gb",
+                                                  "gb200-nvl72", "gb300-nvl72", "mi300x", "mi325x", "mi355x", "tpu-v4",
+                                                  "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"});
 }
 
 TEST_CASE("every figure of every preset has a source, and no source is without a figure") {
@@ -136,10 +137,9 @@ TEST_CASE("figures that plans stand on") {
 TEST_CASE("unknown clusters list the presets; absent files are named") {
   llvm::Expected<Cluster> unknown = loadCluster("dgx-h10");
   REQUIRE_FALSE(static_cast<bool>(unknown));
-  CHECK(takeMessage(unknown.takeError()).second ==
-        "unknown cluster 'dgx-h10': one of atlas-900-a2, cpu-local, dgx-a100-40gb, dgx-a100-80gb, dgx-b200, dgx-h100, "
-        "dgx-h200, dgx1-v100-32gb, gb200-nvl72, mi300x, tpu-v4, tpu-v5e, tpu-v5p is expected, or the path of a .json "
-        "file");
+  CHECK(takeMessage(unknown.takeError()).second == "unknown cluster 'dgx-h10': one of " +
+                                                       llvm::join(presetNames(), ", ") +
+                                                       " is expected, or the path of a .json file");
   llvm::Expected<Cluster> absent = loadCluster("no/such/file.json");
   REQUIRE_FALSE(static_cast<bool>(absent));
   auto [fault, message] = takeMessage(absent.takeError());

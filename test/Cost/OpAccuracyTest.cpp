@@ -27,8 +27,8 @@ FactorRule matMul(int64_t m, int64_t n, int64_t k) {
   return builder.take();
 }
 
-double matMulSeconds(const Pool &pool, int64_t m, int64_t n, int64_t k) {
-  return opCost(matMul(m, n, k), {m, n, k}, NumberFormat::BF16, pool.device, DeviceRates(pool.device)).seconds();
+double matMulSeconds(const Pool &pool, int64_t m, int64_t n, int64_t k, NumberFormat format = NumberFormat::BF16) {
+  return opCost(matMul(m, n, k), {m, n, k}, format, pool.device, DeviceRates(pool.device)).seconds();
 }
 
 /// gelu over `elements` 16-bit elements.
@@ -82,17 +82,22 @@ TEST_CASE("large matrix products come near the published best, and never more th
     const char *preset;
     int64_t m, n, k;
     double flopsPerSecond;
+    NumberFormat format = NumberFormat::BF16;
   };
   for (Best best : {Best{"dgx-a100-80gb", 1024, 10240, 5120, 271.2e12}, Best{"dgx-h100", 2048, 2048, 13312, 794.5e12},
                     Best{"dgx-b200", 1792, 16128, 3072, 1745e12}, Best{"gb200-nvl72", 4096, 9728, 2048, 1822e12},
-                    Best{"mi300x", 10240, 15360, 8192, 668.4e12}}) {
+                    Best{"dgx-b300", 12288, 18432, 1024, 1769e12}, Best{"mi300x", 10240, 15360, 8192, 668.4e12},
+                    Best{"mi325x", 13312, 10240, 8192, 784.9e12}, Best{"mi355x", 12288, 8192, 8192, 1565e12},
+                    Best{"dgx-b200", 15360, 4096, 3072, 3432.5e12, NumberFormat::F8},
+                    Best{"dgx-b300", 3072, 6144, 7168, 3353.3e12, NumberFormat::F8},
+                    Best{"gb200-nvl72", 19456, 5120, 1536, 3615.6e12, NumberFormat::F8}}) {
     Pool pool = llvm::cantFail(loadCluster(best.preset)).pool;
     auto flops = 2.0 * static_cast<double>(best.m) * static_cast<double>(best.n) * static_cast<double>(best.k);
-    double reached = flops / matMulSeconds(pool, best.m, best.n, best.k);
+    double reached = flops / matMulSeconds(pool, best.m, best.n, best.k, best.format);
     INFO(best.preset << ": predicted " << reached / 1e12 << ", measured " << best.flopsPerSecond / 1e12 << " TFLOP/s");
     CHECK(reached < 1.08 * best.flopsPerSecond);
     CHECK(reached > 0.85 * best.flopsPerSecond);
-    double large = 2.0 * 16384 * 16384 * 16384 / matMulSeconds(pool, 16384, 16384, 16384);
+    double large = 2.0 * 16384 * 16384 * 16384 / matMulSeconds(pool, 16384, 16384, 16384, best.format);
     CHECK(large < 1.08 * best.flopsPerSecond);
     CHECK(large > 0.9 * best.flopsPerSecond);
   }

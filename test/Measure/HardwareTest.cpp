@@ -82,7 +82,11 @@ TEST_CASE("names of hardware are written together, too") {
   for (const char *other : {"NVIDIA RTX A1000", "A100X", "V100S", "TPU v4i"})
     CHECK(clusterOf(other).empty());
   CHECK(clusterOf("GH100").empty());
-  CHECK(clusterOf("GB300").empty());
+  CHECK(clusterOf("GB300") == "gb300-nvl72");
+  CHECK(clusterOf("NVIDIA DGX B300") == "dgx-b300");
+  CHECK(clusterOf("TPU v7x Ironwood") == "tpu-v7x");
+  CHECK(clusterOf("TPU Trillium") == "tpu-v6e");
+  CHECK(clusterOf("AMD MI355X") == "mi355x");
 }
 
 TEST_CASE("parts of a known name that no preset describes are left out") {

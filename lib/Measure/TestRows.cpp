@@ -1,6 +1,9 @@
 // Rows of figures that tests of a training program record: megatron_ci.csv and files with its columns.
 #include "Families.h"
 #include "Fields.h"
+#include "Remarks.h"
+
+#include "apc/Schedule/Pipeline/Schedules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -124,6 +127,20 @@ void setLayoutOfTest(Fields &fields, Measurement &row) {
   row.overlaps = fields.text("overlap").contains("grad_reduce");
 }
 
+/// A number of micro-batches in a group of the interleaved schedule that is not the one that plans have.
+void checkGroupSize(Fields &fields, const Measurement &row) {
+  constexpr llvm::StringLiteral argument = "microbatch-group-size-per-virtual-pipeline-stage";
+  const std::optional<int64_t> stated = numberIn(fields.text("notes"), (argument + "=([0-9]+)").str());
+  const ParallelDegrees &layout = row.layout;
+  if (!stated || layout.numChunks() == 1 || !layout.microBatch || layout.data * *layout.microBatch == 0)
+    return;
+  const PipelineCounts counts{static_cast<uint32_t>(layout.pipeline),
+                              static_cast<uint32_t>(row.globalBatch / (layout.data * *layout.microBatch)),
+                              static_cast<uint32_t>(layout.numChunks())};
+  if (interleavedSizeOf(counts, /*isShort=*/false) != *stated)
+    fields.leaveOut("argument beyond the columns: " + argument.str());
+}
+
 /// Attention in parts: "unfused", "unfused;fused=0" (NVTE_FUSED_ATTN=0), and "auto;fused=0;flash=0", which leaves no
 /// other kernels.
 bool isUnfused(const Fields &fields) {
@@ -156,6 +173,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
     fields.leaveOut("no step time or memory to compare with");
   setModelOfTest(fields, row.model);
   setLayoutOfTest(fields, row);
+  checkGroupSize(fields, row);
   setTables(row);
   setPrecision(fields, fields.text("precision"), row);
   row.runtime = isUnfused(fields) ? "megatron-2023-unfused" : "megatron-2023";

@@ -5,6 +5,8 @@
 #include "../Targets.h"
 #include "NearestLayout.h"
 
+#include "apc/Schedule/Pipeline/Schedules.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -45,6 +47,13 @@ void addStages(const ExportSource &source, const ParallelDegrees &layout, Argume
     arguments.add("pipeline-model-parallel-layout", stagesText(*layers));
   else if (layout.numChunks() > 1)
     arguments.add("num-layers-per-virtual-pipeline-stage", layers->ofStage.front());
+  if (layout.numChunks() == 1 || !source.plan.training)
+    return;
+  const PipelineCounts counts{static_cast<uint32_t>(layout.pipeline),
+                              static_cast<uint32_t>(source.plan.training->microBatches),
+                              static_cast<uint32_t>(layout.numChunks())};
+  if (const uint32_t size = interleavedSizeOf(counts, /*isShort=*/false); size != counts.workers)
+    arguments.add("microbatch-group-size-per-virtual-pipeline-stage", int64_t(size));
 }
 
 /// Stages of the model: Megatron counts the layers to recompute in each, for its blocks of layers are those of stages.

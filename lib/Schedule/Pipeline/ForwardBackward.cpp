@@ -133,7 +133,23 @@ ActionLists emptyLists(const PipelineCounts &counts, Placement placement) {
           std::vector<std::vector<Slot>>(counts.workers)};
 }
 
+bool hasShortWarmUp(const PipelineCounts &counts) { return counts.warmUpFactor.value_or(2) < 2; }
+
 uint32_t groupSizeOf(const PipelineCounts &counts) { return counts.groupSize.value_or(counts.workers); }
+
+bool takesGroupsOf(uint32_t size, const PipelineCounts &counts, bool isShort) {
+  const uint32_t rest = size == 0 ? 0 : counts.microBatches % size;
+  return size >= counts.workers && size <= counts.microBatches && (rest == 0 || (!isShort && rest >= counts.workers));
+}
+
+uint32_t interleavedSizeOf(const PipelineCounts &counts, bool isShort) {
+  if (counts.groupSize)
+    return *counts.groupSize;
+  for (uint32_t size = counts.workers; size <= counts.microBatches; ++size)
+    if (takesGroupsOf(size, counts, isShort))
+      return size;
+  return counts.workers;
+}
 
 uint32_t roundSizeOf(const PipelineCounts &counts) {
   return counts.groupSize.value_or(counts.microBatches / std::max(1U, counts.microBatches / counts.workers));
@@ -161,11 +177,13 @@ ActionLists generateOneForwardOneBackward(const PipelineCounts &counts) {
 ActionLists generateEager(const PipelineCounts &counts) { return warmedUp(counts, counts.microBatches, 2); }
 
 ActionLists generateInterleaved(const PipelineCounts &counts) {
-  return warmedUp(counts, groupsOf(counts.microBatches, groupSizeOf(counts)), 2);
+  const uint32_t size = interleavedSizeOf(counts, hasShortWarmUp(counts));
+  return warmedUp(counts, groupsOf(counts.microBatches, size), 2);
 }
 
 ActionLists generateShortInterleaved(const PipelineCounts &counts) {
-  return warmedUp(counts, groupsOf(counts.microBatches, groupSizeOf(counts)), 1);
+  const uint32_t size = interleavedSizeOf(counts, /*isShort=*/true);
+  return warmedUp(counts, groupsOf(counts.microBatches, size), 1);
 }
 
 ActionLists generateSequence(const PipelineCounts &counts) {

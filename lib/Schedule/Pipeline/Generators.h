@@ -8,8 +8,13 @@ namespace apc {
 /// Lists of no actions for `counts`.
 ActionLists emptyLists(const PipelineCounts &counts, Placement placement);
 
+/// Whether interleaved runs with a shorter warm-up than its own.
+bool hasShortWarmUp(const PipelineCounts &counts);
 /// Micro-batches in a group, where the caller may choose: `groupSize`, or p.
 uint32_t groupSizeOf(const PipelineCounts &counts);
+/// Whether Megatron's schedules go through m micro-batches in groups of so many: p at least, the last group whole or,
+/// where the warm-up is not short, with a rest of p at least. 10 on 4 workers: 5, 6 and 10.
+bool takesGroupsOf(uint32_t size, const PipelineCounts &counts, bool isShort);
 /// The same where PyTorch's zero-bubble schedule chooses: m divided into m / p rounds.
 uint32_t roundSizeOf(const PipelineCounts &counts);
 /// The same of sequence pieces: groups of p pieces.

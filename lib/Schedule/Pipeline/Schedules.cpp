@@ -19,14 +19,11 @@ constexpr uint32_t mostInterleavedWarmUp = 2;
 
 bool acceptsAll(const PipelineCounts &) { return true; }
 
-/// The last group of N is whole, or has at least p micro-batches where the warm-up is long.
 bool acceptsGroups(const PipelineCounts &c, bool isShort) {
-  uint32_t size = groupSizeOf(c);
-  uint32_t rest = size == 0 ? 0 : c.microBatches % size;
-  return size >= c.workers && size <= c.microBatches && (rest == 0 || (!isShort && rest >= c.workers));
+  return takesGroupsOf(interleavedSizeOf(c, isShort), c, isShort);
 }
 
-bool acceptsAnyGroups(const PipelineCounts &c) { return acceptsGroups(c, c.warmUpFactor.value_or(2) < 2); }
+bool acceptsAnyGroups(const PipelineCounts &c) { return acceptsGroups(c, hasShortWarmUp(c)); }
 bool acceptsWholeGroups(const PipelineCounts &c) { return acceptsGroups(c, /*isShort=*/true); }
 
 bool acceptsRounds(const PipelineCounts &c) {
@@ -67,11 +64,12 @@ constexpr PipelineSchedule schedules[] = {
      false, false, false, true, "m >= 1", acceptsAll, generateEager},
     {"interleaved", "1f1b vpp", "1f1b over several chunks, micro-batches in groups of N (Megatron)", Placement::Loop, 2,
      anyNumber, false, false, false, true,
-     "p <= N <= m, and m a multiple of N, or with a rest of at least p where the warm-up factor is 2 or more",
+     "p <= N <= m, and m a multiple of N, or with a rest of at least p where the warm-up factor is 2 or more; by "
+     "default, the least such N",
      acceptsAnyGroups, generateInterleaved},
     {"interleaved-short", "", "interleaved with the short warm-up: fewer activations, and hops that nothing hides",
-     Placement::Loop, 2, anyNumber, false, false, false, false, "p <= N <= m, and m a multiple of N",
-     acceptsWholeGroups, generateShortInterleaved},
+     Placement::Loop, 2, anyNumber, false, false, false, false,
+     "p <= N <= m, and m a multiple of N; by default, the least such N", acceptsWholeGroups, generateShortInterleaved},
     {"bfs", "gpipe breadth-first looped-bfs", "chunk by chunk, all micro-batches of each (breadth first)",
      Placement::Loop, 2, anyNumber, false, false, false, false, "m >= 1", acceptsAll, generateBreadthFirst},
     {"seqpipe", "seq1f1b", "1f1b whose micro-batches are cut along the sequence", Placement::Loop, 1, anyNumber, false,

@@ -28,7 +28,8 @@ TEST_CASE("schedules take micro-batches as their rows say") {
   request.schedule = "1f1b";
   CHECK(takesMicroBatches(request, 3, 5)); // with one chunk
   request.chunks = {2};
-  CHECK_FALSE(takesMicroBatches(request, 3, 4));
+  CHECK(takesMicroBatches(request, 3, 4));
+  CHECK_FALSE(takesMicroBatches(request, 3, 2));
   for (const char *other : {"auto", "dualpipe", "no schedule"}) {
     request.schedule = other;
     CHECK(takesMicroBatches(request, 3, 1));
@@ -41,7 +42,7 @@ TEST_CASE("the refusal of a micro-batch names numbers that divide its global bat
         "micro-batches would do");
   CHECK(refusalOf(requestOf("dualpipev", 8), 3, 24).find("in 3 micro-batches is refused, 6 micro-batches would do") !=
         std::string::npos);
-  CHECK(refusalOf(requestOf("interleaved", 1), 3, 8).find("with the same micro-batch a global batch of 6 or 9") !=
+  CHECK(refusalOf(requestOf("interleaved", 4), 3, 8).find("in 2 micro-batches is refused, 4 micro-batches would do") !=
         std::string::npos);
   CHECK(refusalOf(requestOf("dualpipev", 4), 3, 4)
             .find("in 1 micro-batch is refused, with the same micro-batch a "

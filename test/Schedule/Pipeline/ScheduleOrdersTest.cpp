@@ -250,7 +250,7 @@ TEST_CASE("counts that a schedule cannot take are refused with those that it cou
   CHECK(refusal("zigzag", {4, 8}).find("there is no schedule 'zigzag'; there are: gpipe, 1f1b,") == 0);
   CHECK(refusal("zb-v", {4, 8, 3}) == "schedule 'zb-v' has 2 chunks on a worker, not 3");
   CHECK(refusal("zb-h1", {4, 8, 2}) == "schedule 'zb-h1' has 1 chunks on a worker, not 2");
-  CHECK(refusal("interleaved", {4, 10, 2}).find("8 or 12 micro-batches would do") != std::string::npos);
+  CHECK(refusal("interleaved", {4, 3, 2}).find("4 micro-batches would do") != std::string::npos);
   CHECK(refusal("interleaved", {4, 10, 2, 1, 5}) == "accepted");
   CHECK(refusal("interleaved", {4, 10, 2, 1, 6}) == "accepted"); // a rest of 4
   CHECK(refusal("interleaved", {4, 10, 2, 1, 3}).find("p <= N") != std::string::npos);
@@ -262,6 +262,29 @@ TEST_CASE("counts that a schedule cannot take are refused with those that it cou
   CHECK(refusal("gpipe", {4, 8, 1, 1, {}, 2}).find("no warm-up") != std::string::npos);
   CHECK(refusal("interleaved", {4, 8, 2, 1, {}, 3}).find("a warm-up factor of 2 at most") != std::string::npos);
   CHECK(refusal("1f1b", {0, 8}).find("1 at least") != std::string::npos);
+}
+
+TEST_CASE("interleaved goes through groups of the fewest micro-batches that its numbers allow") {
+  CHECK(interleavedSizeOf({4, 8, 2}, /*isShort=*/false) == 4);
+  CHECK(interleavedSizeOf({4, 10, 2}, /*isShort=*/false) == 5);
+  CHECK(interleavedSizeOf({4, 11, 2}, /*isShort=*/false) == 6); // a rest of 5
+  CHECK(interleavedSizeOf({4, 11, 2}, /*isShort=*/true) == 11);
+  CHECK(interleavedSizeOf({4, 8, 2, 1, 8}, /*isShort=*/false) == 8);
+  for (uint32_t workers = 2; workers <= 5; ++workers)
+    for (uint32_t microBatches = workers; microBatches <= 3 * workers + 1; ++microBatches)
+      for (uint32_t chunks : {2, 3})
+        for (const char *name : {"interleaved", "interleaved-short"}) {
+          INFO(name << " " << workers << " workers, " << microBatches << " micro-batches, " << chunks << " chunks");
+          const PipelineSchedule *schedule = valueOf(findPipelineSchedule(name, chunks));
+          const ActionLists lists = valueOf(generateActions(*schedule, {workers, microBatches, chunks}));
+          const bool isShort = schedule->name == "interleaved-short";
+          const uint32_t size = interleavedSizeOf({workers, microBatches, chunks}, isShort);
+          CHECK(lists.workers == valueOf(generateActions(*schedule, {workers, microBatches, chunks, 1, size})).workers);
+          StageWork each;
+          each.forwardSeconds = 1, each.inputGradientSeconds = 2;
+          PipelineWork work{std::vector<StageWork>(lists.shape.numStages(), each), chainMessages(lists.shape, 0)};
+          CHECK(valueOf(simulatePipeline(lists, work)).stepSeconds >= 3.0 * microBatches * chunks);
+        }
 }
 
 TEST_CASE("the text of lists tells its faults") {

@@ -12,13 +12,17 @@ struct PipelineCounts {
   uint32_t chunks = 1;       ///< stages of a worker
   uint32_t pieces = 1;       ///< parts of a micro-batch along the sequence
   /// Micro-batches that go through a worker's chunks together, where the schedule has such groups; by default as many
-  /// as workers.
+  /// as workers, or the next number beyond that the micro-batches allow.
   std::optional<uint32_t> groupSize = std::nullopt;
   /// More forward actions that each worker runs ahead than the worker behind it, where the schedule has a warm-up:
   /// worker r begins with `warmUpFactor` (p - 1 - r) forward actions beyond those that it needs to come to the end of
   /// its last chunk. 1 keeps the fewest activations, 2 hides a hop in each direction.
   std::optional<uint32_t> warmUpFactor = std::nullopt;
 };
+
+/// Micro-batches in a group of Megatron's interleaved schedules (microbatch_group_size_per_vp_stage): `groupSize`, or
+/// the fewest that the counts allow, p where they are refused. Of 10 on 4 workers: 5. \p isShort: the warm-up is short.
+uint32_t interleavedSizeOf(const PipelineCounts &counts, bool isShort);
 
 /// One row of the table.
 struct PipelineSchedule {

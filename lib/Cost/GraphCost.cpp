@@ -1,6 +1,8 @@
 // Costs the program that a choice of strategies stands for: ops and redistributions.
 #include "apc/Cost/GraphCost.h"
 
+#include "apc/Cost/NarrowProducts.h"
+
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -106,7 +108,7 @@ static llvm::SmallVector<size_t, 2> operandsOfPass(const OpGraph &graph, OpId op
   return operands;
 }
 
-/// Kernels that each copy an operand in 8 bits, twice, at such times.
+/// Kernels that each make two copies in 8 bits of an operand, of those that are narrowed at such times.
 static OpCost costOfNarrowing(const KernelShare &kernel, Narrowing when, const FactorRule &rule,
                               const Strategy &strategy, const CostModel &model) {
   OpCost all;
@@ -116,6 +118,7 @@ static OpCost costOfNarrowing(const KernelShare &kernel, Narrowing when, const F
     FactorRule copies = rule;
     copies.work = Work::Stream;
     copies.flopsPerPoint = 0;
+    copies.steps = 1;
     copies.operands.assign(1, rule.operands[index]);
     copies.results.assign(1, rule.operands[index]); // two of half the bits
     OpCost own = model.opCost(copies, strategy, NumberFormat::Other);
@@ -142,7 +145,6 @@ static OpCost costOfNarrow(const GraphOp &op, const FactorRule &rule, const Stra
                            const CostModel &model) {
   FactorRule narrow = rule;
   constexpr unsigned narrowBits = 8;
-  constexpr size_t numMultiplied = 2;
   for (RuleTensor &operand : llvm::MutableArrayRef(narrow.operands).take_front(numMultiplied))
     operand.elementBits = narrowBits;
   OpCost run = sum(model.opCost(narrow, strategy, op.format),

@@ -22,4 +22,13 @@ inline double localFlops(const FactorRule &rule, llvm::ArrayRef<int64_t> localSi
   return flops;
 }
 
+/// True when `others` have all factors of a tensor, as the result has those of a bias or of a sum that joins it.
+inline bool isOfFactors(const RuleTensor &tensor, llvm::ArrayRef<RuleTensor> others) {
+  return llvm::all_of(tensor.dims, [&](const DimFactors &dim) {
+    return llvm::all_of(dim, [&](FactorId factor) {
+      return llvm::any_of(others, [&](const RuleTensor &other) { return other.has(factor); });
+    });
+  });
+}
+
 } // namespace apc

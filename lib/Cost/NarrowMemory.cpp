@@ -1,6 +1,8 @@
 // Readers of values, those that take 8 bits and others.
 #include "NarrowMemory.h"
 
+#include "apc/Cost/NarrowProducts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -10,7 +12,6 @@ namespace apc {
 namespace {
 
 bool takesNarrow(const OpGraph &graph, OpGraph::Use use) {
-  constexpr unsigned numMultiplied = 2;
   return !graph.op(use.op).kernel.narrows.empty() && use.operand < numMultiplied;
 }
 

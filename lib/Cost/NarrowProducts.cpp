@@ -1,6 +1,8 @@
 // Weights and ties tell the products of linear layers, the loss those of the logits.
 #include "apc/Cost/NarrowProducts.h"
 
+#include "LocalSizes.h"
+
 #include "apc/Graph/LossValues.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -9,11 +11,19 @@ namespace apc {
 
 namespace {
 
+/// Two tensors of 16 bits are multiplied, and others are added to the result. A convolution with a window has rows
+/// and columns that stay whole.
 bool isProduct(const OpGraph &graph, OpId op) {
   const FactorRule &rule = graph.ruleOf(op);
-  const NumberFormat format = graph.op(op).format;
-  bool hasHalfWidth = format == NumberFormat::BF16 || format == NumberFormat::F16;
-  return rule.work == Work::Contraction && !rule.attention && hasHalfWidth && !graph.op(op).atLoad;
+  if (rule.work != Work::Contraction || rule.attention || rule.steps > 1 || graph.op(op).atLoad ||
+      rule.operands.size() < numMultiplied || rule.results.size() != 1)
+    return false;
+  const auto multiplied = llvm::ArrayRef(rule.operands).take_front(numMultiplied);
+  const auto added = llvm::ArrayRef(rule.operands).drop_front(numMultiplied);
+  constexpr unsigned halfBits = 16;
+  return llvm::all_of(multiplied, [](const RuleTensor &operand) { return operand.elementBits == halfBits; }) &&
+         llvm::all_of(added, [&](const RuleTensor &operand) { return isOfFactors(operand, rule.results); }) &&
+         llvm::none_of(rule.factors, [](const Factor &factor) { return factor.whole; });
 }
 
 /// By op: a product of a weight, or one that is tied to such a product.
@@ -53,7 +63,6 @@ void narrowProducts(OpGraph &graph) {
       continue;
     op.format = NumberFormat::F8;
     op.kernel.narrows.assign(op.operands.size(), Narrowing::None);
-    constexpr size_t numMultiplied = 2; // others are added to the result
     for (auto [operand, narrowing] :
          llvm::zip(llvm::ArrayRef(op.operands).take_front(numMultiplied), op.kernel.narrows)) {
       if (!operand || isNarrowed[storages[operand->index()].index()])

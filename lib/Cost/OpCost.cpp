@@ -96,15 +96,6 @@ bool hasFactor(const RuleTensor &tensor, size_t index) {
   return false;
 }
 
-/// True when `others` have all factors of a tensor, as the result has those of a bias or of a sum that joins it.
-bool isOfFactors(const RuleTensor &tensor, ArrayRef<RuleTensor> others) {
-  return all_of(tensor.dims, [&](const DimFactors &dim) {
-    return all_of(dim, [&](FactorId factor) {
-      return any_of(others, [&](const RuleTensor &other) { return hasFactor(other, factor.index()); });
-    });
-  });
-}
-
 /// FLOPs of whole waves: each multiprocessor computes one tile of the result at a time, and the last wave takes as long
 /// as the others. Of the tiles those which end first. Few tiles are cut along k, in halves as long as that makes no
 /// further wave. A100, 2048 x 12288 x 12288: 768 tiles of 256 x 128 are 8 waves of 108, of which 0.89 are filled;

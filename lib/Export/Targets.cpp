@@ -6,7 +6,8 @@
 namespace apc {
 
 static constexpr ExportTarget targets[] = {
-    {"megatron", "Megatron", "arguments of Megatron-LM's training script, one a line", nearestMegatron, writeMegatron},
+    {"megatron", "Megatron", "arguments of Megatron-LM's training script, one a line", nearestMegatron, writeMegatron,
+     /*tellsOfNarrowProducts=*/true},
     {"torchtitan", "torchtitan", "a Python function that sets a Trainer.Config, and the pipeline's schedule as CSV",
      nearestTorchTitan, writeTorchTitan},
     {"deepspeed", "DeepSpeed", "DeepSpeed's JSON configuration", nearestDeepSpeed, writeDeepSpeed},
@@ -20,8 +21,10 @@ static constexpr ExportTarget targets[] = {
     {"autoparallel", "AutoParallel", "the JSON of PyTorch's AutoParallel: placements and costs of each op", nullptr,
      writeAutoParallel},
     {"onnx", "ONNX", "the model itself with the shardings of its nodes, as ONNX IR 11 has them", nullptr, writeOnnx},
-    {"dot", "GraphViz", "a picture for GraphViz: ops of layers that are alike as one box", nullptr, writeDot},
-    {"perfetto", "Perfetto", "a trace of the step for Perfetto and Chrome, as JSON", nullptr, writePerfetto},
+    {"dot", "GraphViz", "a picture for GraphViz: ops of layers that are alike as one box", nullptr, writeDot,
+     /*tellsOfNarrowProducts=*/true},
+    {"perfetto", "Perfetto", "a trace of the step for Perfetto and Chrome, as JSON", nullptr, writePerfetto,
+     /*tellsOfNarrowProducts=*/true},
     {"chakra", "Chakra",
      "execution traces of MLCommons' Chakra, one for each rank, and the groups of their collectives", nullptr,
      writeChakra},

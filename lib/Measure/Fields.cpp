@@ -82,7 +82,7 @@ void Fields::leaveOut(const std::string &reason) {
 void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
   auto names = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(name); };
   if (names("fp4|float4|int8"))
-    fields.leaveOut("precision of 4 bits, or of integers");
+    fields.leaveOut("precision of 4 bits, or integers");
   else if (names("fp8|float8"))
     into.precision = PrecisionChoice::Fp8;
   else if (names("fp16|(^|[^b])float16"))

@@ -29,9 +29,9 @@ struct KnownRuntime {
 /// (fms_fsdp/config/training.py, use_torch_compile). Sums of gradients run beside the last backward pass in PyTorch's
 /// DDP and FSDP (Li et al. 2020, arXiv 2006.15704, section 3.2.3) and in NeMo
 /// (nemo/lightning/pytorch/callbacks/megatron_comm_overlap.py), whose recipes for performance, and those of
-/// Megatron-Bridge, add them up in the bits of the weights (grad_reduce_in_fp32 = False); in Megatron-LM where it is
-/// asked for (megatron/core/distributed/distributed_data_parallel_config.py, overlap_grad_reduce: off), and in
-/// DeepSpeed with ZeRO 3 alone (deepspeed/runtime/zero/config.py, overlap_comm).
+/// Megatron-Bridge, add them up in the bits of the weights (grad_reduce_in_fp32 = False), which is taken for all of
+/// their rows; in Megatron-LM where it is asked for (megatron/core/distributed/distributed_data_parallel_config.py,
+/// overlap_grad_reduce: off), and in DeepSpeed with ZeRO 3 alone (deepspeed/runtime/zero/config.py, overlap_comm).
 constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
                                   {"kernel=fused", "megatron-fused-softmax", 1, false},
                                   {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},

@@ -168,14 +168,16 @@ std::optional<int64_t> shardOf(Fields &fields, const ParallelDegrees &layout) {
   const int64_t ranks = layout.data * layout.context;
   const std::string words = "zero " + fields.text("zero_stage").str() + " " + fields.text("notes").str();
   int64_t own = ranks;
-  if (int64_t slices = numberIn(words, "([0-9]+) slice").value_or(1); slices > 1)
+  if (int64_t slices = numberIn(words, "([0-9]+) slice").value_or(1); slices > 1 && layout.zero == 3)
     own = ranks % slices == 0 ? ranks / slices : 0;
   else if (cutsWithinGroups(words))
     own = numberIn(words, "(fsdp|shard)[ =:]+([0-9]+)", /*group=*/2)
               .value_or(fields.whole("gpus_per_node", 0, /*least=*/0) / layout.tensor);
   if (own < 1 || ranks % own != 0)
     fields.leaveOut("parameters are cut over a part of dp that is not stated");
-  return own >= 1 && own < ranks ? std::optional(own) : std::nullopt;
+  if (own < ranks && layout.experts > 1)
+    fields.leaveOut("parameters are cut over a part of dp beside ep");
+  return own >= 1 && own < ranks && layout.experts == 1 ? std::optional(own) : std::nullopt;
 }
 
 /// dp, or what the other degrees leave of the devices where its cell is blank.
@@ -205,7 +207,7 @@ void setLayout(Fields &fields, Measurement &row) {
   layout.zero = static_cast<int>(zero);
   layout.cutsSequences =
       fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isOfRecipe(fields));
-  if (zero == 3)
+  if (zero > 0 && layout.data * layout.context > 1)
     layout.shard = shardOf(fields, layout);
   if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone
     fields.leaveOut("a heuristic cuts the weights");

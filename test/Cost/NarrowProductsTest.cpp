@@ -91,15 +91,20 @@ TEST_CASE("each operand is narrowed by the first product that reads it, a weight
     CHECK(step.graph.ops[op].format == NumberFormat::F8);
 }
 
-TEST_CASE("products of values, in 32 bits, or that run at load stay as they are") {
-  LinearStep ofValues, wide, atLoad;
+TEST_CASE("products of values, in 32 bits, of windows, in steps or at load stay as they are") {
+  LinearStep ofValues, wide, atLoad, windows, steps;
+  for (FactorRule &rule : windows.graph.rules)
+    rule.factors.front().whole = true;
+  for (FactorRule &rule : steps.graph.rules)
+    rule.steps = 16;
   ofValues.graph.values[ofValues.weight.index()].role = ValueRole::Activation;
   ofValues.graph.ops[ofValues.weight.index()].operands = {ofValues.x};
-  for (GraphOp &op : wide.graph.ops)
-    op.format = NumberFormat::F32;
+  for (FactorRule &rule : wide.graph.rules)
+    for (RuleTensor &operand : rule.operands)
+      operand.elementBits = 32;
   for (GraphOp &op : atLoad.graph.ops)
     op.atLoad = true;
-  for (LinearStep *step : {&ofValues, &wide, &atLoad}) {
+  for (LinearStep *step : {&ofValues, &wide, &atLoad, &windows, &steps}) {
     const std::vector<GraphOp> before = step->graph.ops;
     narrowProducts(step->graph);
     for (size_t op = 0; op < before.size(); ++op) {

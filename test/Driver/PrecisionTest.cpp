@@ -42,7 +42,7 @@ TEST_CASE("A master begins as the file's weight, the weight in bf16 as that roun
   CHECK(rounded > 0);
 }
 
-/// Products of layers, forwards and for both gradients; MoE's router and experts are such products as well.
+/// Products of layers, forwards and for both gradients.
 TEST_CASE("Under fp8 products of layers take 8 bits, attentions and products of logits 16") {
   struct Case {
     const char *model;

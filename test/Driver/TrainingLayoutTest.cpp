@@ -101,7 +101,7 @@ TEST_CASE("ZeRO cuts over the ranks of a shard alone, and adds gradients up over
     CHECK(plan.memory[MemoryCategory::Gradients] == expected[zero][1]);
     CHECK(plan.memory[MemoryCategory::Optimizer] == expected[zero][2]);
     // A part is added up over the other ranks that have it.
-    CHECK(plan.communicationBytes.count("AllReduce") == 1);
+    CHECK(plan.communicationBytes.at("AllReduce") >= networkWith(zero, 4).communicationBytes.at("AllReduce") + half);
     CHECK(networkWith(zero, 4, OptimizerKind::AdamW, ranks).memory == networkWith(zero, 4).memory);
   }
 }

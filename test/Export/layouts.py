@@ -111,6 +111,7 @@ def read_deepspeed(name, _, document):
     expect(name, "batch", config["train_batch_size"],
            config["train_micro_batch_size_per_gpu"] * config["gradient_accumulation_steps"] * int(wanted["dp"]))
     expect(name, "zero", config["zero_optimization"]["stage"], int(wanted["zero"]))
+    expect(name, "group", config["zero_optimization"].get("mics_shard_size"), int(wanted["shard"]) if "shard" in wanted else None)
     expect(name, "tp", config.get("tensor_parallel", {}).get("autotp_size", 1), int(wanted["tp"]))
 
 
@@ -149,7 +150,7 @@ TARGETS = {
                    {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn"}),
     "deepspeed": (read_deepspeed, {"infer": "for inference", "pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages",
                                    "experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
-                  {"zero3": "the model's code says that to DeepSpeed", "groups": "groups of 3 ranks hold the same parts"}),
+                  {"zero3": "the model's code says that to DeepSpeed"}),
     "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
                               "whole": "refuses DDP with TP", "copies": "refuses DDP with TP", "uneven": UNEVEN},
            {"context": "ZeRO 2 leaves parameters whole"}),

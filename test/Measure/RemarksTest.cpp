@@ -100,6 +100,10 @@ TEST_CASE("groups of ranks hold the same parameters where the cell or remarks sa
   CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "2 slice(s) x 32 chips: FSDP within a slice"}}) ==
         "dp=64,tp=1,sp=0,zero=3,shard=32,mb=1,recompute=none");
   CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "FSDP=64 (HSDP)"}}) == "dp=64,tp=1,sp=0,zero=3,mb=1,recompute=none");
+  CHECK(layoutOf({{"gpus_per_node", "8"}, {"zero_stage", "ZeRO-2 hybrid shard"}}) ==
+        "dp=64,tp=1,sp=0,zero=2,shard=8,mb=1,recompute=none");
+  CHECK(layoutOf({{"zero_stage", "3"}, {"notes", "FSDP=4 (HSDP)"}, {"ep", "8"}, {"experts/topk", "8/2"}}) ==
+        "parameters are cut over a part of dp beside ep");
   for (const char *notes : {"3 slice(s) x 32 chips", "FSDP=48 (HSDP)"})
     CHECK(layoutOf({{"zero_stage", "3"}, {"notes", notes}}) ==
           "parameters are cut over a part of dp that is not stated");

@@ -213,7 +213,7 @@ TEST_CASE("rows that cannot be used have a reason") {
   CHECK(reasonOf({{"recompute", "some"}}) == "recompute unknown: some");
   for (const char *none : {"none", "no", "False", "off", "0"})
     CHECK(reasonOf({{"recompute", none}}).empty());
-  CHECK(reasonOf({{"precision", "NVFP4"}}) == "precision of 4 bits, or of integers");
+  CHECK(reasonOf({{"precision", "NVFP4"}}) == "precision of 4 bits, or integers");
   CHECK(reasonOf({{"precision", "posit"}}) == "precision unknown: posit");
   CHECK(reasonOf({{"global_batch", ""}}) == "no global_batch");
   CHECK(reasonOf({{"layers", "0"}}) == "layers is below 1");

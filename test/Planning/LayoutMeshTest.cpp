@@ -48,4 +48,12 @@ TEST_CASE("the ranks of a shard are the innermost ones of cp and dp, and ZeRO cu
   CHECK(storageOf({.data = 16, .tensor = 2, .shard = 2}) == 2);
   CHECK(storageOf({.data = 8, .context = 4, .shard = 4}) == 4);
   CHECK(storageOf({.data = 8, .context = 4, .shard = 8}) == 8);
+  // 3 x 8 ranks: three of them next to each other do not fill a node; nor do parts of cp and dp.
+  pool.levels[0].size = 3;
+  auto hasWholeGroups = [&](const ParallelDegrees &layout) { return arrangeLayout(pool, layout)->hasWholeGroups(); };
+  CHECK(hasWholeGroups({.data = 24}));
+  CHECK(hasWholeGroups({.data = 24, .shard = 4}));
+  CHECK_FALSE(hasWholeGroups({.data = 24, .shard = 3}));
+  CHECK_FALSE(hasWholeGroups({.data = 24, .shard = 12}));
+  CHECK_FALSE(hasWholeGroups({.data = 6, .context = 4, .shard = 6}));
 }

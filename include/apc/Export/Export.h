@@ -47,6 +47,7 @@ struct ExportTarget {
   llvm::Expected<TargetLayout> (*nearest)(const ExportSource &source);
   /// The files for `layout`, which is that of `nearest`. Errors as above.
   llvm::Expected<Exported> (*write)(const ExportSource &source, const ParallelDegrees &layout);
+  bool tellsOfNarrowProducts = false; ///< that products of weights run in 8 bits, or nothing runs by the files
 };
 
 llvm::ArrayRef<ExportTarget> allExportTargets();

@@ -118,7 +118,7 @@ struct OpGraph {
   bool overlaps = false;                 ///< of a step of training: collectives may run beside ops
   std::optional<InFlight> inFlight = {}; ///< of a stage of a pipeline
   int64_t copies = 1;                    ///< of a micro-batch, which run in turn: each is a run of its own
-  bool keepsNarrowCopies = false; ///< a trainer keeps copies that products take (`Narrowing`) for what was copied
+  bool keepsNarrowCopies = false;        ///< a trainer keeps these instead of what products have copied (`Narrowing`)
 
   const FactorRule &ruleOf(OpId op) const { return rules[ops[op.index()].rule.index()]; }
   const GraphOp &op(OpId id) const { return ops[id.index()]; }

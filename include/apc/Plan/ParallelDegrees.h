@@ -35,8 +35,8 @@ struct ParallelDegrees {
   std::optional<int64_t> chunks = {}; ///< stages of a worker; none: 1
   std::string schedule = {};          ///< "": 1f1b, or interleaved with several chunks
   int64_t copies = 1;                 ///< of a micro-batch, which run in turn
-  /// shard: ranks of dp and cp next to each other over which ZeRO cuts; groups of so many hold the same, as with
-  /// PyTorch's hybrid sharding (HSDP). None: all ranks are one group.
+  /// shard: ranks of dp and cp next to each other over which ZeRO cuts. The groups of so many ranks are replicas of
+  /// each other, as with PyTorch's hybrid sharding (HSDP). None: all ranks are one group.
   std::optional<int64_t> shard = {};
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;

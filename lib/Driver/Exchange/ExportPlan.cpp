@@ -42,6 +42,10 @@ static llvm::Expected<ExportReport> exportTo(const ExportTarget &target, const E
       unsaid.push_back("the layout " + report.layout + " was not compared with the plan: " + recreated->reason);
     }
   }
+  if (source.plan.request.precision == PrecisionChoice::Fp8 && !target.tellsOfNarrowProducts)
+    unsaid.push_back(("products of weights in 8 bits: the files say nothing of them, and " + target.title +
+                      " runs them in bf16 unless told elsewhere")
+                         .str());
   llvm::Expected<Exported> exported = target.write(source, layout);
   if (!exported)
     return exported.takeError();

@@ -29,8 +29,8 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
     return std::move(error);
   TargetLayout nearest{layout, {}};
   runWhole(nearest, "DeepSpeed");
-  narrowElsewhere(source.plan, nearest, "DeepSpeed");
-  cutOverAll(nearest, "DeepSpeed");
+  if (layout.zero < 3)
+    cutOverAll(nearest, "DeepSpeed's ZeRO 1 and 2");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {
     nearest.unsaid.push_back(llvm::formatv("recompute {0}: the model's code says that to DeepSpeed, no configuration "
                                            "does",
@@ -52,7 +52,11 @@ llvm::Expected<Exported> writeDeepSpeed(const ExportSource &source, const Parall
     object("train_batch_size", training.globalBatch);
     object("train_micro_batch_size_per_gpu", *layout.microBatch);
     object("gradient_accumulation_steps", training.microBatches);
-    object.object("zero_optimization", [&](JsonObjectWriter &zero) { zero("stage", layout.zero); });
+    object.object("zero_optimization", [&](JsonObjectWriter &zero) {
+      zero("stage", layout.zero);
+      if (layout.shard)
+        zero("mics_shard_size", *layout.shard);
+    });
     if (layout.tensor > 1)
       object.object("tensor_parallel", [&](JsonObjectWriter &tensor) { tensor("autotp_size", layout.tensor); });
     if (std::string half = halfFormat(source.plan); !half.empty())

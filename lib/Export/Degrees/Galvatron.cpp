@@ -35,7 +35,6 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   cutBetweenLayers(nearest, *layers, "Galvatron");
   runWhole(nearest, "Galvatron");
-  narrowElsewhere(source.plan, nearest, "Galvatron");
   cutOverAll(nearest, "Galvatron");
   std::string schedule = layout.scheduleName();
   if (layout.pipeline > 1 && schedule != "1f1b" && schedule != "gpipe") {

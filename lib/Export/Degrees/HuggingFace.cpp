@@ -30,7 +30,6 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.layout.zero = 3;
   }
   runWhole(nearest, "the trainer");
-  narrowElsewhere(source.plan, nearest, "the trainer");
   if (layout.shard.value_or(layout.context) % layout.context != 0)
     cutOverAll(nearest, "the trainer");
   if (layout.experts > 1) {

@@ -28,11 +28,6 @@ void cutOverAll(TargetLayout &nearest, llvm::StringRef runner) {
   nearest.layout.shard.reset();
 }
 
-void narrowElsewhere(const Plan &plan, TargetLayout &nearest, llvm::StringRef runner) {
-  if (plan.request.precision == PrecisionChoice::Fp8)
-    nearest.unsaid.push_back(("products of weights in 8 bits: " + runner + " is told so elsewhere").str());
-}
-
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool) {
   for (auto [stage, layer] : layers.splits)
     nearest.unsaid.push_back(

@@ -16,9 +16,6 @@ int64_t replicasOf(const ParallelDegrees &layout);
 /// The same layout with ZeRO over all ranks of dp and cp; \p runner cuts over no groups of them ("DeepSpeed").
 void cutOverAll(TargetLayout &nearest, llvm::StringRef runner);
 
-/// Says that \p runner takes products in 8 bits where something else tells it so, for plans that have such.
-void narrowElsewhere(const Plan &plan, TargetLayout &nearest, llvm::StringRef runner);
-
 /// Says which stages begin inside of layers; \p tool cuts between layers.
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool);
 

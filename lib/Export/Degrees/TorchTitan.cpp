@@ -114,7 +114,6 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   limitStorage(source, nearest);
   limitToWholeLayers(nearest);
   runWhole(nearest, "torchtitan");
-  narrowElsewhere(source.plan, nearest, "torchtitan");
   if (layout.shard.value_or(layout.context) % layout.context != 0)
     cutOverAll(nearest, "torchtitan");
   unsigned numNameless = 0;

@@ -187,10 +187,26 @@ llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &
   return llvm::Error::success();
 }
 
+/// The numbers of ranks that lie next to each other, all of them apart.
+static std::vector<std::string> wholeGroups(const Pool &pool, ParallelDegrees layout) {
+  std::vector<std::string> sizes;
+  for (int64_t ranks = layout.data * layout.context, size = 1; size < ranks; ++size) {
+    layout.shard = size;
+    std::optional<LayoutMesh> arranged = ranks % size == 0 ? arrangeLayout(pool, layout) : std::nullopt;
+    if (arranged && arranged->hasWholeGroups())
+      sizes.push_back(std::to_string(size));
+  }
+  return sizes;
+}
+
 llvm::Expected<std::unique_ptr<LayoutCosts>> costsOfLayout(const Pool &pool, const ParallelDegrees &layout) {
   std::optional<LayoutMesh> arranged = arrangeLayout(pool, layout);
   if (!arranged)
     return internalError("layout {0} does not fit the levels of the cluster", layout.str());
+  if (!arranged->hasWholeGroups())
+    return inputError("layout {0}: {1} ranks of dp and cp that lie next to each other do not fill the levels of the "
+                      "cluster; shard={2} is accepted",
+                      layout.str(), *layout.shard, llvm::join(wholeGroups(pool, layout), ", "));
   return std::make_unique<LayoutCosts>(pool, std::move(*arranged));
 }
 

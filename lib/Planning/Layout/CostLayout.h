@@ -22,7 +22,7 @@ struct LayoutCosts {
   RedistributionSeconds moves;
 };
 
-/// Errors (internal): the degrees do not fit the levels.
+/// Errors (internal): the degrees do not fit the levels; (input): the ranks of a shard do not lie next to each other.
 llvm::Expected<std::unique_ptr<LayoutCosts>> costsOfLayout(const Pool &pool, const ParallelDegrees &layout);
 
 /// A layout on the devices of a task, as fast as can be, whatever the memory.

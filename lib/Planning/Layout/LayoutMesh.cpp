@@ -15,6 +15,12 @@ AxisList LayoutMesh::replicas() const {
   return axes;
 }
 
+bool LayoutMesh::hasWholeGroups() const {
+  return llvm::all_of(replicas(), [&](AxisId axis) {
+    return llvm::is_contained(storage, axis) || storage.empty() || axis < storage.front();
+  });
+}
+
 namespace {
 
 /// The degrees from the innermost one outwards. cp and dp are in two parts each, of which experts, or the ranks of a
@@ -30,6 +36,7 @@ struct Axis {
 } // namespace
 
 std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout) {
+  assert((!layout.shard || layout.experts == 1) && "experts have ranks of their own");
   const int64_t inner = layout.shard.value_or(layout.experts);
   int64_t ofContext = std::gcd(inner, layout.context), ofData = inner / ofContext;
   std::array<int64_t, NumDegrees> left = {layout.tensor, ofContext, layout.context / ofContext, ofData,

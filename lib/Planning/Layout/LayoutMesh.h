@@ -19,6 +19,8 @@ struct LayoutMesh {
 
   /// The axes over which parameters other than experts are whole: dp's and cp's.
   AxisList replicas() const;
+  /// Are the ranks of a shard next to each other: no axis of `replicas` that they leave is farther in?
+  bool hasWholeGroups() const;
 };
 
 /// From the innermost level outwards tp takes what it can, then cp, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].

@@ -146,6 +146,14 @@ struct RestingBytes {
   bool isMostlyCut() const { return 2 * cut > all; }
 };
 
+/// Of the whole value.
+static double bytesOf(const PlanSharding &sharding) {
+  double bytes = sharding.elementBits / 8.0;
+  for (int64_t size : sharding.shape)
+    bytes *= static_cast<double>(size);
+  return bytes;
+}
+
 int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tensor) const {
   auto cutsReplicas = [&](llvm::ArrayRef<AxisNames> dims) {
     return llvm::any_of(dims, [&](const AxisNames &axes) {
@@ -157,9 +165,7 @@ int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tens
     auto known = ops.find(sharding.producer);
     if (known == ops.end() || experts[known->second.index()])
       continue;
-    double bytes = sharding.elementBits / 8.0;
-    for (int64_t size : sharding.shape)
-      bytes *= static_cast<double>(size);
+    const double bytes = bytesOf(sharding);
     const GraphOp &producer = graph.op(known->second);
     bool isCut = cutsReplicas(sharding.sharding.dims);
     if (producer.operands.empty() && sharding.role == ValueRole::Parameter)
@@ -176,32 +182,38 @@ int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tens
   return states.isMostlyCut() ? 1 : 0;
 }
 
-/// The ranks over which most bytes of what ZeRO cuts are cut, where these are not all ranks of dp and cp.
+/// The innermost ranks over which most bytes of what ZeRO cuts are cut, where these are not all ranks of dp and cp.
 std::optional<int64_t> Recognizer::shardOf(const StagePlan &stage, const ParallelDegrees &layout,
                                            const std::set<std::string> &tensor) const {
-  std::map<int64_t, double> bytesBy; // ranks
+  std::map<std::set<std::string>, double> bytesBy; // axes of dp and cp
   for (const PlanSharding &sharding : stage.shardings) {
     auto known = ops.find(sharding.producer);
-    const bool isState = known != ops.end() && parts[known->second.index()] == StepPart::State;
-    const bool isParameter =
-        known != ops.end() && graph.op(known->second).operands.empty() && sharding.role == ValueRole::Parameter;
-    if (layout.zero == 3 ? !isParameter : !isState)
+    if (known == ops.end())
       continue;
-    double bytes = sharding.elementBits / 8.0;
-    for (int64_t size : sharding.shape)
-      bytes *= static_cast<double>(size);
-    int64_t ranks = 1;
+    const bool isState = parts[known->second.index()] == StepPart::State;
+    const bool isParameter = graph.op(known->second).operands.empty() && sharding.role == ValueRole::Parameter;
+    std::set<std::string> cut;
     for (const AxisNames &axes : sharding.sharding.dims)
-      for (const PlanAxis &axis : stage.mesh.axes)
-        if (tensor.count(axis.name) == 0 && llvm::is_contained(axes, axis.name))
-          ranks *= axis.size;
-    if (ranks > 1)
-      bytesBy[ranks] += bytes;
+      llvm::copy_if(axes, std::inserter(cut, cut.end()),
+                    [&](const std::string &axis) { return tensor.count(axis) == 0; });
+    if ((layout.zero == 3 ? isParameter : isState) && !cut.empty())
+      bytesBy[cut] += bytesOf(sharding);
   }
   auto most = llvm::max_element(bytesBy, [](const auto &a, const auto &b) { return a.second < b.second; });
-  const int64_t all = layout.data * layout.context;
-  const bool isPart = most != bytesBy.end() && most->first < all && all % most->first == 0 && layout.experts == 1;
-  return isPart ? std::optional(most->first) : std::nullopt;
+  if (most == bytesBy.end() || layout.experts > 1)
+    return std::nullopt;
+  int64_t ranks = 1;
+  size_t met = 0;
+  for (const PlanAxis &axis : llvm::reverse(stage.mesh.axes)) {
+    if (tensor.count(axis.name) > 0)
+      continue;
+    if (most->first.count(axis.name) == 0)
+      break;
+    ranks *= axis.size;
+    ++met;
+  }
+  const bool isPart = met == most->first.size() && ranks < layout.data * layout.context;
+  return isPart ? std::optional(ranks) : std::nullopt;
 }
 
 /// The degrees that are no mesh's.

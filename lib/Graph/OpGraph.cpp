@@ -11,9 +11,8 @@ int64_t InFlight::othersHolding(bool atBackward, bool atWeights, bool inWeights)
   const int64_t others = microBatches - 1;
   if (!waiting)
     return atBackward || atWeights ? others : 0;
-  const int64_t ofBackward = inWeights ? waiting->backwardInWeights : waiting->backward;
-  const int64_t ofWeights = inWeights ? waiting->weightsInWeights : waiting->weights;
-  return std::min(others, (atBackward ? ofBackward : 0) + (atWeights ? ofWeights : 0));
+  const WaitingAt &most = waiting->beside(inWeights);
+  return std::min(others, (atBackward ? most.backward : 0) + (atWeights ? most.weights : 0));
 }
 
 std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {

@@ -452,14 +452,14 @@ TEST_CASE("Micro-batches hold what is read from the place on where they wait") {
     CHECK(own.othersHolding(false, true, inWeights) == 4);
     CHECK(own.othersHolding(false, false, inWeights) == 0);
   }
-  own.waiting = {3, 2, 4, 1};
+  own.waiting = {{3, 2}, {4, 1}};
   CHECK(own.othersHolding(true, false, false) == 3);
   CHECK(own.othersHolding(false, true, false) == 2);
   CHECK(own.othersHolding(true, true, false) == 4);
   CHECK(own.othersHolding(true, false, true) == 4);
   CHECK(own.othersHolding(false, true, true) == 1);
   CHECK(own.othersHolding(true, true, true) == 4);
-  own.waiting = {4, 0, 4, 0};
+  own.waiting = {{4, 0}, {4, 0}};
   CHECK(own.othersHolding(false, true, true) == 0);
   CHECK(own.othersHolding(true, true, false) == 4);
 }

@@ -81,12 +81,22 @@ struct GraphOp {
 /// others that are one of its factors (`leadingFactors`) are cut like it, all others stay whole.
 using TiedOps = std::vector<OpId>;
 
-/// The most micro-batches of a stage that wait beside the one that runs, for their backward pass and for gradients of
-/// weights alone: while that one runs its forward pass or gradients of inputs, and while it runs gradients of weights.
-struct WaitingMicroBatches {
+/// Micro-batches of a stage that wait for their backward pass, and for gradients of weights alone.
+struct WaitingAt {
   int64_t backward = 0, weights = 0;
-  int64_t backwardInWeights = 0, weightsInWeights = 0;
 
+  /// At no place are there more of \p other.
+  bool covers(const WaitingAt &other) const { return backward >= other.backward && weights >= other.weights; }
+  friend auto operator<=>(const WaitingAt &, const WaitingAt &) = default;
+};
+
+/// The most of them at each place beside the micro-batch that runs: while that one runs its forward pass or gradients
+/// of inputs, and while it runs gradients of weights.
+struct WaitingMicroBatches {
+  WaitingAt besidePass, besideWeights;
+
+  const WaitingAt &beside(bool isWeights) const { return isWeights ? besideWeights : besidePass; }
+  WaitingAt &beside(bool isWeights) { return isWeights ? besideWeights : besidePass; }
   friend auto operator<=>(const WaitingMicroBatches &, const WaitingMicroBatches &) = default;
 };
 

@@ -45,9 +45,8 @@ PlanStageSeconds share(const PlanStageSeconds &whole, const PlanStageSeconds &pa
 }
 
 HeldUnits mostWhile(HeldUnits::Running running, const WaitingMicroBatches &most) {
-  const bool inWeights = running == HeldUnits::Running::Weights;
-  return {static_cast<uint32_t>(inWeights ? most.backwardInWeights : most.backward),
-          static_cast<uint32_t>(inWeights ? most.weightsInWeights : most.weights), running};
+  const WaitingAt &own = most.beside(running == HeldUnits::Running::Weights);
+  return {static_cast<uint32_t>(own.backward), static_cast<uint32_t>(own.weights), running};
 }
 
 MemoryOfStage memoryOf(const PipelineAnswer &planned, size_t stage) {

@@ -30,11 +30,9 @@ std::vector<int64_t> PipelinePoint::inFlight() const {
 }
 
 static void take(const HeldUnits &held, WaitingMicroBatches &most) {
-  const bool inWeights = held.running == HeldUnits::Running::Weights;
-  int64_t &backward = inWeights ? most.backwardInWeights : most.backward;
-  int64_t &weights = inWeights ? most.weightsInWeights : most.weights;
-  backward = std::max<int64_t>(backward, held.atBackward);
-  weights = std::max<int64_t>(weights, held.atWeights);
+  WaitingAt &own = most.beside(held.running == HeldUnits::Running::Weights);
+  own.backward = std::max<int64_t>(own.backward, held.atBackward);
+  own.weights = std::max<int64_t>(own.weights, held.atWeights);
 }
 
 std::vector<WaitingMicroBatches> PipelinePoint::waiting() const {

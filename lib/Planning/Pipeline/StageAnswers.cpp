@@ -266,8 +266,8 @@ llvm::Error StageAnswers::searchFirst(StageAnswer &own, const Answer &followed, 
 StageAnswers::Answer StageAnswers::findAlike(const Wanted &wanted) const {
   auto holdsMore = [&](const Wanted &other) {
     const WaitingMicroBatches &own = wanted.waiting, &others = other.waiting;
-    return other.inFlight >= wanted.inFlight && others.backward >= own.backward && others.weights >= own.weights &&
-           others.backwardInWeights >= own.backwardInWeights && others.weightsInWeights >= own.weightsInWeights;
+    return other.inFlight >= wanted.inFlight && others.besidePass.covers(own.besidePass) &&
+           others.besideWeights.covers(own.besideWeights);
   };
   for (const auto &[other, answer] : known)
     if (holdsMore(other) && answer->candidate && kinds[other.stage] == kinds[wanted.stage] &&

@@ -48,37 +48,46 @@ void addRunning(HeldUnits &units, Running running) {
   units.running = std::min(units.running, running); // a pass needs more
 }
 
+/// The units that a worker's chunks hold between two actions.
+class HeldNow {
+public:
+  HeldNow(size_t numChunks, size_t numUnits) : numUnits(numUnits), now(numChunks), ended(numChunks) {}
+
+  void begin(ActionKind kind, size_t chunk) {
+    now[chunk].atBackward -= kind == ActionKind::InputGradient || kind == ActionKind::Backward;
+    now[chunk].atWeights -= kind == ActionKind::WeightGradient;
+  }
+  void end(ActionKind kind, size_t chunk) {
+    now[chunk].atBackward += kind == ActionKind::Forward;
+    now[chunk].atWeights += kind == ActionKind::InputGradient;
+    ended[chunk] += kind == ActionKind::Backward || kind == ActionKind::WeightGradient;
+    if (ended[chunk] == numUnits)
+      now[chunk].running = Running::Done;
+  }
+  const HeldByChunk &chunks() const { return now; }
+
+private:
+  size_t numUnits;
+  HeldByChunk now;
+  std::vector<size_t> ended; ///< units whose last action has run
+};
+
 } // namespace
 
 std::vector<std::vector<HeldUnits>> PipelineSimulator::heldTogether(uint32_t worker) const {
-  const llvm::ArrayRef<Step> own =
-      llvm::ArrayRef(steps).slice(firstStep[worker], firstStep[worker + 1] - firstStep[worker]);
-  const bool splits = llvm::any_of(steps, [](const Step &step) {
+  auto isSplit = [](const Step &step) {
     return step.work.kind == ActionKind::WeightGradient ||
            (step.isPair && step.beside.kind == ActionKind::WeightGradient);
-  });
+  };
+  const bool splits = llvm::any_of(steps, isSplit);
   std::vector<uint32_t> stages;
   for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk)
     stages.push_back(shape.stageOf(worker, chunk));
-  HeldByChunk now(shape.chunks);
-  std::vector<uint32_t> ended(shape.chunks);
-  auto chunkOf = [&](const Work &work) { return llvm::find(stages, work.stage) - stages.begin(); };
-  auto begin = [&](const Work &work) {
-    HeldUnits &units = now[chunkOf(work)];
-    units.atBackward -= work.kind == ActionKind::InputGradient || work.kind == ActionKind::Backward;
-    units.atWeights -= work.kind == ActionKind::WeightGradient;
-  };
-  auto end = [&](const Work &work) {
-    HeldUnits &units = now[chunkOf(work)];
-    units.atBackward += work.kind == ActionKind::Forward;
-    units.atWeights += work.kind == ActionKind::InputGradient;
-    ended[chunkOf(work)] += work.kind == ActionKind::Backward || work.kind == ActionKind::WeightGradient;
-    if (ended[chunkOf(work)] == numUnits)
-      units.running = Running::Done;
-  };
+  auto chunkOf = [&](const Work &work) { return static_cast<size_t>(llvm::find(stages, work.stage) - stages.begin()); };
+  HeldNow now(shape.chunks, numUnits);
   FullestTimes times;
   auto note = [&](llvm::ArrayRef<Work> actions, bool isEndOfBackward) {
-    HeldByChunk held = now;
+    HeldByChunk held = now.chunks();
     for (const Work &work : actions) {
       const bool inWeights =
           work.kind == ActionKind::WeightGradient || (isEndOfBackward && work.kind == ActionKind::Backward);
@@ -86,15 +95,17 @@ std::vector<std::vector<HeldUnits>> PipelineSimulator::heldTogether(uint32_t wor
     }
     times.add(held);
   };
-  for (const Step &step : own) {
-    llvm::SmallVector<Work, 2> actions{step.work};
-    if (step.isPair)
-      actions.push_back(step.beside);
-    llvm::for_each(actions, begin);
+  for (size_t index = firstStep[worker]; index < firstStep[worker + 1]; ++index) {
+    llvm::SmallVector<Work, 2> actions{steps[index].work};
+    if (steps[index].isPair)
+      actions.push_back(steps[index].beside);
+    for (const Work &work : actions)
+      now.begin(work.kind, chunkOf(work));
     note(actions, /*isEndOfBackward=*/false);
     if (splits && llvm::any_of(actions, [](const Work &work) { return work.kind == ActionKind::Backward; }))
       note(actions, /*isEndOfBackward=*/true);
-    llvm::for_each(actions, end);
+    for (const Work &work : actions)
+      now.end(work.kind, chunkOf(work));
   }
   return times.take();
 }

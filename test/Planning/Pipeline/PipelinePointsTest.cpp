@@ -20,9 +20,12 @@ PipelinePoint pointOf(const char *schedule, int64_t chunks) {
 std::string waitingIn(const PipelinePoint &point) {
   std::vector<std::string> workers;
   for (const WaitingMicroBatches &own : point.waiting()) {
-    workers.push_back(std::to_string(own.backward) + "+" + std::to_string(own.weights));
+    auto textOf = [](const WaitingAt &most) {
+      return std::to_string(most.backward) + "+" + std::to_string(most.weights);
+    };
+    workers.push_back(textOf(own.besidePass));
     if (point.schedule->splitsBackward)
-      workers.back() += "|" + std::to_string(own.backwardInWeights) + "+" + std::to_string(own.weightsInWeights);
+      workers.back() += "|" + textOf(own.besideWeights);
   }
   return llvm::join(workers, ", ");
 }

@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
 
+#include <numeric>
+
 namespace apc {
 
 /// No model is larger; greater numbers are slips, and would take the memory of the machine.
@@ -98,6 +100,11 @@ void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
 }
 
 void setTables(Measurement &row) { row.model.isTied = row.model.isTied && row.layout.pipeline == 1; }
+
+void setRoutes(Measurement &row) {
+  if (row.model.experts > 0)
+    row.model.routedParts = std::gcd(row.layout.context, row.model.sequence);
+}
 
 void checkDegrees(Fields &fields, const Measurement &row) {
   const ParallelDegrees &layout = row.layout;

@@ -48,6 +48,8 @@ void checkDegrees(Fields &fields, const Measurement &row);
 /// Programs with stages keep a tied table twice, in the first stage and in the last, each with gradients and states of
 /// its own (NVIDIA/Megatron-LM megatron/model/module.py): the model is then as if it had two.
 void setTables(Measurement &row);
+/// Each rank of cp routes the tokens of its own part of the sequence.
+void setRoutes(Measurement &row);
 /// Of a test row, whose shape and degrees are set, what its libraries hold beside the program; what is alive between
 /// steps is left out where more is alive than parameters, gradients and states.
 void setMemoryBeside(Fields &fields, Measurement &into);

@@ -19,6 +19,7 @@ struct KnownRuntime {
   int64_t fewestDevices = 1;
   bool widensGradients = true;           ///< `Measurement::widensGradients`
   Beside beside = Beside::CutParameters; ///< unless a row says otherwise
+  ExpertDispatch dispatch = ExpertDispatch::ByIndex;
 };
 
 /// Earlier rows win: kernels that a remark names before the framework. Those are of Aleph-Alpha/scaling, whose
@@ -32,50 +33,53 @@ struct KnownRuntime {
 /// Megatron-Bridge, add them up in the bits of the weights (grad_reduce_in_fp32 = False), which is taken for all of
 /// their rows; in Megatron-LM where it is asked for (megatron/core/distributed/distributed_data_parallel_config.py,
 /// overlap_grad_reduce: off), and in DeepSpeed with ZeRO 3 alone (deepspeed/runtime/zero/config.py, overlap_comm).
-constexpr KnownRuntime known[] = {{"kernel=torch", "megatron-attention-in-parts", 1, false},
-                                  {"kernel=fused", "megatron-fused-softmax", 1, false},
-                                  {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
-                                  {"rms kernel", "megatron-flash-2-norms", 1, false},
-                                  {"kernel=flash_attention2", "megatron-flash-2", 1, false},
-                                  // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
-                                  // CUDA_LAUNCH_BLOCKING=1.
-                                  {"bigscience", "megatron-2021-waiting", 320},
-                                  {"alpa", "xla-2022", 1, true, Beside::Nothing},
-                                  {"maxtext", "xla"},
-                                  {"llm-foundry", "torch-eager-2023", 1, true, Beside::AllSums},
-                                  {"llm foundry", "torch-eager-2023", 1, true, Beside::AllSums},
-                                  {"llmfoundry", "torch-eager-2023", 1, true, Beside::AllSums},
-                                  {"torchtitan", "torch-eager", 1, true, Beside::AllSums},
-                                  {"fms-fsdp", "torch-compiled", 1, true, Beside::AllSums},
-                                  {"mindformers", "mindspore"},
-                                  {"mindspeed", "mindspore"},
-                                  {"mindspore", "mindspore"},
-                                  {"megatron-deepspeed", "megatron-2021"},
-                                  {"sc'21", "megatron-2021"},
-                                  {"korthikanti", "megatron-2022"},
-                                  {"bigscience", "megatron-2021"},
-                                  {"nemo", "megatron-2023", 1, false, Beside::AllSums},
-                                  {"dgxc", "megatron-2023", 1, false, Beside::AllSums},
-                                  {"megatron-core", "megatron-2023"},
-                                  {"megatron core", "megatron-2023"},
-                                  {"mcore", "megatron-2023"},
-                                  {"megatron-bridge", "megatron-2023", 1, false, Beside::AllSums},
-                                  {"primus", "megatron-2023"},
-                                  {"megatron", "megatron-2023-unfused"},
-                                  {"megatron-lm", "megatron-2023-unfused"},
-                                  {"megatronlm", "megatron-2023-unfused"},
-                                  {"gpt-neox", "megatron-2021"},
-                                  {"deepspeed", "torch-eager"},
-                                  {"colossalai", "torch-eager"},
-                                  {"colossal-ai", "torch-eager"},
-                                  {"litgpt", "torch-eager", 1, true, Beside::AllSums},
-                                  {"lightning", "torch-eager", 1, true, Beside::AllSums},
-                                  {"pytorch ddp", "torch-compiled", 1, true, Beside::AllSums},
-                                  {"torch ddp", "torch-compiled", 1, true, Beside::AllSums},
-                                  {"distributeddataparallel", "torch-compiled", 1, true, Beside::AllSums},
-                                  {"jax", "xla"},
-                                  {"levanter", "xla"},
-                                  {"xla", "xla"}};
+/// Experts of Alpa (alpa/model/moe.py) and DeepSpeed (deepspeed/moe/sharded_moe.py) get their tokens by products with
+/// one-hot tensors.
+constexpr KnownRuntime known[] = {
+    {"kernel=torch", "megatron-attention-in-parts", 1, false},
+    {"kernel=fused", "megatron-fused-softmax", 1, false},
+    {"kernel=flash_attentionv1", "megatron-flash-1", 1, false},
+    {"rms kernel", "megatron-flash-2-norms", 1, false},
+    {"kernel=flash_attention2", "megatron-flash-2", 1, false},
+    // Chronicles of tr11-176B-ml, prequel: steps on 320 GPUs hang without
+    // CUDA_LAUNCH_BLOCKING=1.
+    {"bigscience", "megatron-2021-waiting", 320},
+    {"alpa", "xla-2022", 1, true, Beside::Nothing, ExpertDispatch::OneHot},
+    {"maxtext", "xla"},
+    {"llm-foundry", "torch-eager-2023", 1, true, Beside::AllSums},
+    {"llm foundry", "torch-eager-2023", 1, true, Beside::AllSums},
+    {"llmfoundry", "torch-eager-2023", 1, true, Beside::AllSums},
+    {"torchtitan", "torch-eager", 1, true, Beside::AllSums},
+    {"fms-fsdp", "torch-compiled", 1, true, Beside::AllSums},
+    {"mindformers", "mindspore"},
+    {"mindspeed", "mindspore"},
+    {"mindspore", "mindspore"},
+    {"megatron-deepspeed", "megatron-2021", 1, true, Beside::CutParameters, ExpertDispatch::OneHot},
+    {"sc'21", "megatron-2021"},
+    {"korthikanti", "megatron-2022"},
+    {"bigscience", "megatron-2021"},
+    {"nemo", "megatron-2023", 1, false, Beside::AllSums},
+    {"dgxc", "megatron-2023", 1, false, Beside::AllSums},
+    {"megatron-core", "megatron-2023"},
+    {"megatron core", "megatron-2023"},
+    {"mcore", "megatron-2023"},
+    {"megatron-bridge", "megatron-2023", 1, false, Beside::AllSums},
+    {"primus", "megatron-2023"},
+    {"megatron", "megatron-2023-unfused"},
+    {"megatron-lm", "megatron-2023-unfused"},
+    {"megatronlm", "megatron-2023-unfused"},
+    {"gpt-neox", "megatron-2021"},
+    {"deepspeed", "torch-eager", 1, true, Beside::CutParameters, ExpertDispatch::OneHot},
+    {"colossalai", "torch-eager"},
+    {"colossal-ai", "torch-eager"},
+    {"litgpt", "torch-eager", 1, true, Beside::AllSums},
+    {"lightning", "torch-eager", 1, true, Beside::AllSums},
+    {"pytorch ddp", "torch-compiled", 1, true, Beside::AllSums},
+    {"torch ddp", "torch-compiled", 1, true, Beside::AllSums},
+    {"distributeddataparallel", "torch-compiled", 1, true, Beside::AllSums},
+    {"jax", "xla"},
+    {"levanter", "xla"},
+    {"xla", "xla"}};
 
 /// "alpa" is not "alpaca", and "nemo" not "nemotron".
 bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
@@ -129,6 +133,7 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
   if (found != std::end(known)) {
     runtime = found->runtime;
     into.widensGradients = found->widensGradients;
+    into.model.dispatch = found->dispatch;
     const bool overlapsMore = into.layout.tensor == 1 && overlapsSums(lower, found->beside == Beside::AllSums);
     into.overlaps = found->beside != Beside::Nothing && (into.overlaps || overlapsMore);
   }

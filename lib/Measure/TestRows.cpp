@@ -175,6 +175,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   setLayoutOfTest(fields, row);
   checkGroupSize(fields, row);
   setTables(row);
+  setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);
   row.runtime = isUnfused(fields) ? "megatron-2023-unfused" : "megatron-2023";
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);

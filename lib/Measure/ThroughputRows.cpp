@@ -252,6 +252,7 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   setModel(fields, row.model);
   setLayout(fields, row);
   setTables(row);
+  setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
   setRuntime(softwareOf(fields), row);

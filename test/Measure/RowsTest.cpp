@@ -149,6 +149,18 @@ TEST_CASE("families decide what sizes do not") {
   CHECK(readRows({throughputCells({{"model_family", "BERT"}})})[0].model.kind == TransformerKind::Encoder);
 }
 
+TEST_CASE("frameworks bring tokens to experts by index or by one-hot products") {
+  auto modelOf = [](Cells cells) {
+    cells.insert({{"model_family", "Mixtral"}, {"experts/topk", "8/2"}});
+    return readRows({throughputCells(cells)})[0].model;
+  };
+  CHECK(modelOf({{"notes", "NeMo"}}).dispatch == ExpertDispatch::ByIndex);
+  CHECK(modelOf({{"notes", "DeepSpeed"}}).dispatch == ExpertDispatch::OneHot);
+  CHECK(modelOf({{"source", "Alpa"}}).dispatch == ExpertDispatch::OneHot);
+  CHECK(modelOf({{"notes", "NeMo"}}).routedParts == 1);
+  CHECK(modelOf({{"notes", "NeMo"}, {"cp", "2"}, {"dp", "1"}}).routedParts == 2);
+}
+
 TEST_CASE("the size of a head is that of the family or of the stated parameters, else of hidden") {
   auto sizeOf = [](Cells cells) {
     cells.insert({{"layers", "32"}, {"hidden", "4096"}, {"heads", "64"}, {"kv_heads", "64"}, {"ffn", "28672"}});

@@ -3,6 +3,9 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Import/Import.h"
+#include "apc/Interpret/Compare.h"
+#include "apc/Interpret/DrawTensor.h"
+#include "apc/Interpret/Run.h"
 #include "apc/Transforms/RecognizeComposites.h"
 
 #include "ValueOf.h"
@@ -14,11 +17,13 @@ using namespace apc;
 namespace {
 
 struct Imported {
-  std::unique_ptr<mlir::MLIRContext> context = std::make_unique<mlir::MLIRContext>();
+  std::shared_ptr<mlir::MLIRContext> context;
   ImportedModel model;
   TransformerShape shape;
 
-  explicit Imported(const TransformerShape &shape) : shape(shape) {
+  explicit Imported(const TransformerShape &shape,
+                    std::shared_ptr<mlir::MLIRContext> known = std::make_shared<mlir::MLIRContext>())
+      : context(std::move(known)), shape(shape) {
     ImportOptions options;
     options.dims["batch"] = 2;
     model = valueOf(importOnnxBytes(writeTransformer(shape), "made", options, *context));
@@ -29,6 +34,15 @@ struct Imported {
     const int64_t counted = statistics(*model.module).parameters;
     CHECK(countParameters(shape).all == static_cast<double>(counted));
     return counted;
+  }
+  /// Logits of random tokens by random weights, both drawn by their names.
+  Tensor logits() {
+    auto parameters = [](ParameterOp op) -> llvm::Expected<Tensor> {
+      return drawTensor(op.getName(), llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()));
+    };
+    auto main = model.module->lookupSymbol<mlir::func::FuncOp>("main");
+    auto tokens = llvm::cast<mlir::RankedTensorType>(main.getArgumentTypes()[0]);
+    return valueOf(run(*model.module, {drawTensor("tokens", tokens, shape.vocabulary)}, parameters)).front();
   }
   RecognizedComposites recognize() { return recognizeComposites(*model.module, /*trains=*/true); }
 };
@@ -109,4 +123,31 @@ TEST_CASE("experts have weights of their own, a router, and one that all tokens 
   Imported model(shape);
   int64_t layer = 64 * 64 * 2 + 64 * 32 * 2 + 2 * 64 + 4 * 3 * 64 * 160 + 64 * 4 + 3 * 64 * 48;
   CHECK(model.parameters() == 3 * layer + 2 * 1000 * 64 + 64);
+}
+
+TEST_CASE("experts that all tokens choose give one result, whichever way tokens come to them") {
+  TransformerShape shape = llama();
+  shape.layers = 1;
+  shape.experts = shape.chosenExperts = 4;
+  shape.dispatch = ExpertDispatch::OneHot;
+  Imported oneHot(shape);
+  Tensor expected = oneHot.logits();
+  REQUIRE(largestMagnitude(expected) > 0);
+  shape.dispatch = ExpertDispatch::ByIndex;
+  for (int64_t parts : {1, 4}) {
+    CAPTURE(parts);
+    shape.routedParts = parts;
+    CHECK(findDifference(Imported(shape, oneHot.context).logits(), expected, onnxTolerance(expected, /*numOps=*/8))
+              .value_or("") == "");
+  }
+}
+
+TEST_CASE("choices that fill no equal seats leave some empty") {
+  TransformerShape shape = llama();
+  shape.layers = 1;
+  shape.experts = 6, shape.chosenExperts = 2; // 64 choices, 66 seats
+  Imported made(shape);
+  Tensor logits = made.logits();
+  CHECK(llvm::ArrayRef<int64_t>(logits.dims) == llvm::ArrayRef<int64_t>{2, 32, 1000});
+  CHECK(largestMagnitude(logits) > 0);
 }

@@ -16,6 +16,12 @@ enum class TransformerKind : uint8_t {
 enum class TransformerActivation : uint8_t { Gelu, GatedSwish, SquaredRelu };
 enum class TransformerPositions : uint8_t { Learned, Rotary, None };
 
+/// The way of tokens to the experts that they chose, each of which has seats for an equal part of all choices.
+enum class ExpertDispatch : uint8_t {
+  ByIndex, ///< choices are sorted by expert, and the rows of their tokens gathered (Gale et al., "MegaBlocks", 2022)
+  OneHot   ///< products with tensors that say which token sits where (Lepikhin et al., "GShard", 2020, algorithm 1)
+};
+
 /// The sizes of one model. GPT-3 175B: 96 layers, hidden 12288, 96 heads of 128, inner 49152, vocabulary 51200,
 /// sequence 2048.
 struct TransformerShape {
@@ -30,6 +36,8 @@ struct TransformerShape {
   int64_t experts = 0;         ///< 0: dense layers
   int64_t chosenExperts = 0;   ///< by each token
   int64_t sharedInner = 0;     ///< inner size of an expert that all tokens pass; 0: none
+  int64_t routedParts = 1;     ///< parts of a sequence whose tokens are dispatched each for itself, by index alone
+  ExpertDispatch dispatch = ExpertDispatch::ByIndex;
   TransformerActivation activation = TransformerActivation::Gelu;
   TransformerPositions positions = TransformerPositions::Learned;
   bool hasRmsNorm = false;
@@ -51,7 +59,7 @@ ParameterCount countParameters(const TransformerShape &shape);
 
 /// The model as the bytes of an ONNX file: inputs of tokens [batch, sequence] with a symbolic batch, one output
 /// "logits"; weights are shapes alone. Attention, normalisations, rotations and activations stand op by op, as
-/// exporters of PyTorch write them; experts take their tokens by dense dispatch, as in `models/mixtral_8x7b.onnx`.
+/// exporters of PyTorch write them.
 std::string writeTransformer(const TransformerShape &shape);
 
 } // namespace apc

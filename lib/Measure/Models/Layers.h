@@ -35,6 +35,10 @@ private:
   struct Rotation {
     std::string cosines, sines;
   };
+  /// The experts that each token chose, and their shares in its result: [.., positions, chosen].
+  struct Choices {
+    std::string experts, shares;
+  };
 
   /// 0, 1, .. as integers, and as floats that are no parameter.
   std::string countUp(const std::string &name, int64_t size);
@@ -54,7 +58,15 @@ private:
                      const std::string &mask, int64_t sequence);
   std::string dense(const std::string &at, const std::string &x, int64_t inner);
   std::string experts(const std::string &at, const std::string &x);
-  std::string combineWeights(const std::string &at, const std::string &x);
+  Choices choose(const std::string &at, const std::string &x);
+  std::string expertOf(const std::string &at, const std::string &seated, const std::string &dims);
+  std::string combineWeights(const std::string &at, const Choices &choices);
+  std::string expertsByOneHot(const std::string &at, const std::string &x);
+  std::string reshape(const std::string &name, const std::string &x, const std::vector<int64_t> &sizes);
+  std::string orderOf(const std::string &name, const std::string &x, int64_t size);
+  std::string takeRows(const std::string &name, const std::string &rows, const std::string &index);
+  std::string tokensOfSeats(const std::string &at, const std::string &order, int64_t empty);
+  std::string expertsByIndex(const std::string &at, const std::string &x);
 
   const TransformerShape &shape;
   OnnxWriter onnx;

@@ -64,6 +64,16 @@ TEST_CASE("what is alive between steps is known of models without experts and de
   CHECK(reasonOfTest(bare) == "memory between steps alone, which is not known of experts and decoders");
 }
 
+TEST_CASE("tp cuts experts as it cuts the rest") {
+  auto reasonOf = [](const char *ofExperts) {
+    return reasonOfTest(
+        {{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}, {"tp", "2"}, {"pp", "1"}, {"etp", ofExperts}});
+  };
+  CHECK(reasonOf("2").empty());
+  CHECK(reasonOf("").empty());
+  CHECK(reasonOf("1") == "tp of experts is not that of the rest");
+}
+
 TEST_CASE("tests that cannot be used have a reason") {
   CHECK(reasonOfTest({{"mode", "inference"}}) == "mode inference");
   CHECK(reasonOfTest({{"optimizer", "muon"}}) == "optimizer unknown: muon");

@@ -46,11 +46,6 @@ int64_t tensorsBetweenStages(const Measurement &row) {
   return 2 * row.layout.numChunks() * row.layout.microBatch.value_or(1) * positions * row.model.hidden * 2 / ways;
 }
 
-/// Experts keep buffers of their routing; what an encoder beside a decoder keeps is not known.
-bool hasMoreBetweenSteps(const Measurement &row) {
-  return row.model.experts > 0 || row.model.kind == TransformerKind::EncoderDecoder;
-}
-
 } // namespace
 
 void setMemoryBeside(Fields &fields, Measurement &into) {
@@ -60,10 +55,10 @@ void setMemoryBeside(Fields &fields, Measurement &into) {
     into.besideBytes += bufferOfScores(into);
   else
     into.besideBytes += workspacesOfLayers(hardware, notes);
-  if (hasMoreBetweenSteps(into))
+  if (into.model.kind == TransformerKind::EncoderDecoder)
     into.boundaryBytes.reset();
   if (!into.seconds && !into.memoryBytes && !into.boundaryBytes)
-    fields.leaveOut("memory between steps alone, which is not known of experts and decoders");
+    fields.leaveOut("memory between steps alone, which is not known of encoders beside decoders");
   into.overrides.emplace_back("device.workspace_bytes=1"); // counted here; clusters take no 0
 }
 

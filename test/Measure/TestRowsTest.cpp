@@ -50,18 +50,19 @@ TEST_CASE("libraries of a test hold memory beside its program") {
   CHECK(besideOf({{"vp", "2"}, {"layers", "4"}}) == 64 * mebi + 32 * mebi + 2 * betweenStages);
 }
 
-TEST_CASE("what is alive between steps is known of models without experts and decoders") {
+TEST_CASE("what is alive between steps is known of models without decoders beside encoders") {
   auto boundaryOf = [](Cells cells) {
     cells.insert({"mem_allocated_bytes", "5e8"});
     return readRows({testCells(cells)}).front().boundaryBytes;
   };
   CHECK(*boundaryOf({}) == 5e8);
   CHECK(!boundaryOf({{"mem_allocated_bytes", ""}}));
-  const Cells experts = {{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}};
-  CHECK(!boundaryOf(experts));
-  Cells bare = experts;
+  CHECK(*boundaryOf({{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}}) == 5e8);
+  const Cells decoder = {{"model_family", "t5"}, {"decoder_layers", "2"}, {"decoder_seq", "64"}};
+  CHECK(!boundaryOf(decoder));
+  Cells bare = decoder;
   bare.insert({{"mem_max_before_save_bytes", ""}, {"mem_allocated_bytes", "5e8"}});
-  CHECK(reasonOfTest(bare) == "memory between steps alone, which is not known of experts and decoders");
+  CHECK(reasonOfTest(bare) == "memory between steps alone, which is not known of encoders beside decoders");
 }
 
 TEST_CASE("tp cuts experts as it cuts the rest") {

@@ -140,14 +140,18 @@ static OpCost sum(const OpCost &a, const OpCost &b) {
           a.dispatchSeconds + b.dispatchSeconds};
 }
 
+/// The rule of a product with operands of 8 bits.
+static FactorRule ofNarrowOperands(FactorRule rule) {
+  constexpr unsigned narrowBits = 8;
+  for (unsigned operand = 0; operand < numMultiplied; ++operand)
+    rule.operands[operand].elementBits = narrowBits;
+  return rule;
+}
+
 /// The cost of all runs of a product that takes operands of 8 bits, and of their copies.
 static OpCost costOfNarrow(const GraphOp &op, const FactorRule &rule, const Strategy &strategy,
                            const CostModel &model) {
-  FactorRule narrow = rule;
-  constexpr unsigned narrowBits = 8;
-  for (RuleTensor &operand : llvm::MutableArrayRef(narrow.operands).take_front(numMultiplied))
-    operand.elementBits = narrowBits;
-  OpCost run = sum(model.opCost(narrow, strategy, op.format),
+  OpCost run = sum(model.opCost(ofNarrowOperands(rule), strategy, op.format),
                    costOfNarrowing(op.kernel, Narrowing::EachRun, rule, strategy, model));
   return sum(run.times(op.repeats), costOfNarrowing(op.kernel, Narrowing::EachStep, rule, strategy, model));
 }

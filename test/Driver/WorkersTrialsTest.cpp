@@ -276,9 +276,9 @@ TEST_CASE("Micro-batches that the named schedule refuses are no points") {
   std::vector<PlanRequest> points = valueOf(takenPoints(request, 3));
   CHECK(sizesOf(points) == std::vector<int64_t>{4, 3, 2, 1});
   CHECK(points.front().pipeline.count == 3);
-  request.schedule = "interleaved"; // groups of the workers
+  request.schedule = "interleaved"; // as many micro-batches as workers
   request.chunks = {2};
-  CHECK(sizesOf(valueOf(takenPoints(request, 4))) == std::vector<int64_t>{6, 3, 2, 1}); // 4, 8, 12, 24
+  CHECK(sizesOf(valueOf(takenPoints(request, 4))) == std::vector<int64_t>{6, 4, 3, 2, 1}); // 4, 6, 8, ..
   request.chunks = {};
   request.schedule = "1f1b"; // two chunks are `interleaved`, one takes all
   CHECK(valueOf(takenPoints(request, 4)).size() == 8);

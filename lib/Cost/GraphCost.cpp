@@ -2,7 +2,6 @@
 #include "apc/Cost/GraphCost.h"
 
 #include "apc/Cost/NarrowProducts.h"
-
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -185,9 +184,9 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
   const FactorRule &rule = graph.ruleOf(op);
   if (own.inPass && areRowsWhole(rule, strategy, rule.results.front()))
     return OpCost();
-  llvm::SmallVector<size_t, 2> ofPass = operandsOfPass(graph, op, strategy);
   if (!own.kernel.narrows.empty())
     return costOfNarrow(own, rule, strategy, model);
+  llvm::SmallVector<size_t, 2> ofPass = operandsOfPass(graph, op, strategy);
   if (ofPass.empty() && own.kernel == KernelShare())
     return model.opCost(rule, strategy, own.format).times(own.repeats);
   FactorRule read = rule;

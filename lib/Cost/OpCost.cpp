@@ -88,14 +88,6 @@ double touchedBytes(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
   return bytes;
 }
 
-bool hasFactor(const RuleTensor &tensor, size_t index) {
-  for (const DimFactors &dim : tensor.dims)
-    for (FactorId factor : dim)
-      if (factor.index() == index)
-        return true;
-  return false;
-}
-
 /// FLOPs of whole waves: each multiprocessor computes one tile of the result at a time, and the last wave takes as long
 /// as the others. Of the tiles those which end first. Few tiles are cut along k, in halves as long as that makes no
 /// further wave. A100, 2048 x 12288 x 12288: 768 tiles of 256 x 128 are 8 waves of 108, of which 0.89 are filled;
@@ -139,11 +131,11 @@ ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> loca
   size_t numMultiplied = std::min<size_t>(rule.operands.size(), 2);
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     auto size = static_cast<double>(localSizes[i]);
-    bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return hasFactor(result, i); });
-    bool isFirst = !rule.operands.empty() && hasFactor(rule.operands[0], i);
-    bool isSecond = rule.operands.size() > 1 && hasFactor(rule.operands[1], i);
+    bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return result.has(FactorId(i)); });
+    bool isFirst = !rule.operands.empty() && rule.operands[0].has(FactorId(i));
+    bool isSecond = rule.operands.size() > 1 && rule.operands[1].has(FactorId(i));
     bool isOther = any_of(drop_begin(rule.operands, numMultiplied), [&](const RuleTensor &operand) {
-      return hasFactor(operand, i) && !isOfFactors(operand, rule.results);
+      return operand.has(FactorId(i)) && !isOfFactors(operand, rule.results);
     });
     double &target = !isResult                           ? shape.k
                      : isFirst && isSecond               ? shape.batch

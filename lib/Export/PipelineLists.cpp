@@ -11,12 +11,11 @@
 namespace apc {
 
 llvm::Expected<ActionLists> actionListsOf(const Plan &plan) {
-  auto chunks = static_cast<uint32_t>(plan.pipeline->chunks);
-  llvm::Expected<const PipelineSchedule *> schedule = findPipelineSchedule(plan.pipeline->schedule, chunks);
+  const PipelineCounts counts = countsOf(plan.pipeline->workers, plan.training->microBatches, plan.pipeline->chunks);
+  llvm::Expected<const PipelineSchedule *> schedule = findPipelineSchedule(plan.pipeline->schedule, counts.chunks);
   if (!schedule)
     return schedule.takeError();
-  return generateActions(**schedule, {static_cast<uint32_t>(plan.pipeline->workers),
-                                      static_cast<uint32_t>(plan.training->microBatches), chunks});
+  return generateActions(**schedule, counts);
 }
 
 namespace {

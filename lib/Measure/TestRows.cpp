@@ -135,9 +135,8 @@ void checkGroupSize(Fields &fields, const Measurement &row) {
   const ParallelDegrees &layout = row.layout;
   if (!stated || layout.numChunks() == 1 || !layout.microBatch || layout.data * *layout.microBatch == 0)
     return;
-  const PipelineCounts counts{static_cast<uint32_t>(layout.pipeline),
-                              static_cast<uint32_t>(row.globalBatch / (layout.data * *layout.microBatch)),
-                              static_cast<uint32_t>(layout.numChunks())};
+  const PipelineCounts counts =
+      countsOf(layout.pipeline, row.globalBatch / (layout.data * *layout.microBatch), layout.numChunks());
   if (interleavedSizeOf(counts, /*isShort=*/false) != *stated)
     fields.leaveOut("argument beyond the columns: " + argument.str());
 }

@@ -173,11 +173,15 @@ std::optional<int64_t> shardOf(Fields &fields, const ParallelDegrees &layout) {
   else if (cutsWithinGroups(words))
     own = numberIn(words, "(fsdp|shard)[ =:]+([0-9]+)", /*group=*/2)
               .value_or(fields.whole("gpus_per_node", 0, /*least=*/0) / layout.tensor);
+  if (own == ranks)
+    return std::nullopt;
   if (own < 1 || ranks % own != 0)
     fields.leaveOut("parameters are cut over a part of dp that is not stated");
-  if (own < ranks && layout.experts > 1)
+  else if (layout.experts > 1)
     fields.leaveOut("parameters are cut over a part of dp beside ep");
-  return own >= 1 && own < ranks && layout.experts == 1 ? std::optional(own) : std::nullopt;
+  else
+    return own;
+  return std::nullopt;
 }
 
 /// dp, or what the other degrees leave of the devices where its cell is blank.

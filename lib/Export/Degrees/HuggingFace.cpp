@@ -30,8 +30,7 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.layout.zero = 3;
   }
   runWhole(nearest, "the trainer");
-  if (layout.shard.value_or(layout.context) % layout.context != 0)
-    cutOverAll(nearest, "the trainer");
+  cutOverContexts(nearest, "the trainer");
   if (layout.experts > 1) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));

@@ -49,9 +49,7 @@ void addStages(const ExportSource &source, const ParallelDegrees &layout, Argume
     arguments.add("num-layers-per-virtual-pipeline-stage", layers->ofStage.front());
   if (layout.numChunks() == 1 || !source.plan.training)
     return;
-  const PipelineCounts counts{static_cast<uint32_t>(layout.pipeline),
-                              static_cast<uint32_t>(source.plan.training->microBatches),
-                              static_cast<uint32_t>(layout.numChunks())};
+  const PipelineCounts counts = countsOf(layout.pipeline, source.plan.training->microBatches, layout.numChunks());
   if (const uint32_t size = interleavedSizeOf(counts, /*isShort=*/false); size != counts.workers)
     arguments.add("microbatch-group-size-per-virtual-pipeline-stage", int64_t(size));
 }

@@ -28,6 +28,12 @@ void cutOverAll(TargetLayout &nearest, llvm::StringRef runner) {
   nearest.layout.shard.reset();
 }
 
+void cutOverContexts(TargetLayout &nearest, llvm::StringRef runner) {
+  const ParallelDegrees &layout = nearest.layout;
+  if (layout.shard.value_or(layout.context) % layout.context != 0)
+    cutOverAll(nearest, runner);
+}
+
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool) {
   for (auto [stage, layer] : layers.splits)
     nearest.unsaid.push_back(

@@ -16,6 +16,9 @@ int64_t replicasOf(const ParallelDegrees &layout);
 /// The same layout with ZeRO over all ranks of dp and cp; \p runner cuts over no groups of them ("DeepSpeed").
 void cutOverAll(TargetLayout &nearest, llvm::StringRef runner);
 
+/// The same where groups of them hold a part of the ranks of cp; \p runner cuts over all of these ("torchtitan").
+void cutOverContexts(TargetLayout &nearest, llvm::StringRef runner);
+
 /// Says which stages begin inside of layers; \p tool cuts between layers.
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool);
 

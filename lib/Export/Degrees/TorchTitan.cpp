@@ -114,8 +114,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   limitStorage(source, nearest);
   limitToWholeLayers(nearest);
   runWhole(nearest, "torchtitan");
-  if (layout.shard.value_or(layout.context) % layout.context != 0)
-    cutOverAll(nearest, "torchtitan");
+  cutOverContexts(nearest, "torchtitan");
   unsigned numNameless = 0;
   for (const GraphValue &value : source.graph.values)
     numNameless += source.plan.pipeline && value.role == ValueRole::Parameter && !hasModule(value.name);

@@ -40,17 +40,13 @@ std::string LayerWriter::combineWeights(const std::string &at, const Choices &ch
   std::string chosen = oneHot(at + "/chosen", choices.experts, shape.experts, /*isReal=*/false);
   // The first choices of all tokens come before the second ones.
   std::vector<int64_t> swap = {0, 2, 1, 3};
-  std::string queue =
-      onnx.node("Reshape", at + "/queue",
-                {onnx.node("Transpose", at + "/by_choice", {chosen}, {{"perm", swap}}),
-                 onnx.integers(at + "/queue_sizes", {0, shape.chosenExperts * shape.sequence, shape.experts})});
+  std::string queue = reshape(at + "/queue", onnx.node("Transpose", at + "/by_choice", {chosen}, {{"perm", swap}}),
+                              {sameDim, shape.chosenExperts * shape.sequence, shape.experts});
   std::string before =
       onnx.node("CumSum", at + "/before", {queue, onnx.integers(at + "/queue_dim", {1})}, {{"exclusive", int64_t(1)}});
   std::string places =
       onnx.node("Transpose", at + "/by_token",
-                {onnx.node("Reshape", at + "/before_apart",
-                           {before, onnx.integers(at + "/apart_sizes",
-                                                  {0, shape.chosenExperts, shape.sequence, shape.experts})})},
+                {reshape(at + "/before_apart", before, {sameDim, shape.chosenExperts, shape.sequence, shape.experts})},
                 {{"perm", swap}});
   std::string own = onnx.node("ReduceSum", at + "/seat", {multiply(at + "/own", places, chosen), "last_dim"},
                               {{"keepdims", int64_t(0)}});
@@ -69,10 +65,6 @@ std::string LayerWriter::expertsByOneHot(const std::string &at, const std::strin
                 {{"to", floatType}});
   std::string seated = einsum(at + "/seated", "bsec,bsd->ebcd", dispatch, x);
   return einsum(at + "/out", "bsec,ebcd->bsd", combine, expertOf(at, seated, "ebc"));
-}
-
-std::string LayerWriter::reshape(const std::string &name, const std::string &x, const std::vector<int64_t> &sizes) {
-  return onnx.node("Reshape", name, {x, onnx.integers(name + "/sizes", sizes)});
 }
 
 /// The order in which `size` integers of the last dim ascend, as their indices.
@@ -101,20 +93,20 @@ std::string LayerWriter::expertsByIndex(const std::string &at, const std::string
   const int64_t parts = shape.routedParts, positions = shape.sequence / parts;
   const int64_t made = positions * shape.chosenExperts;
   const auto seats = static_cast<int64_t>(llvm::divideCeil(made, shape.experts));
-  std::string tokens = reshape(at + "/tokens", x, {0, parts, positions, shape.hidden});
+  std::string tokens = reshape(at + "/tokens", x, {sameDim, parts, positions, shape.hidden});
   Choices choices = choose(at, tokens);
-  std::string order = orderOf(at + "/order", reshape(at + "/queue", choices.experts, {0, parts, made}), made);
+  std::string order = orderOf(at + "/order", reshape(at + "/queue", choices.experts, {sameDim, parts, made}), made);
   std::string taken = takeRows(at + "/taken", tokens, tokensOfSeats(at, order, seats * shape.experts - made));
-  std::string seated = reshape(at + "/seated", taken, {0, parts, shape.experts, seats, shape.hidden});
+  std::string seated = reshape(at + "/seated", taken, {sameDim, parts, shape.experts, seats, shape.hidden});
   std::string results =
-      reshape(at + "/results", expertOf(at, seated, "bgec"), {0, parts, shape.experts * seats, shape.hidden});
+      reshape(at + "/results", expertOf(at, seated, "bgec"), {sameDim, parts, shape.experts * seats, shape.hidden});
   std::string given = takeRows(at + "/given", results, orderOf(at + "/seat", order, made));
-  std::string back = reshape(at + "/back", given, {0, parts, positions, shape.chosenExperts, shape.hidden});
+  std::string back = reshape(at + "/back", given, {sameDim, parts, positions, shape.chosenExperts, shape.hidden});
   std::string shares = onnx.node("Unsqueeze", at + "/weights", {choices.shares, "last_dim"});
   std::string sum =
       onnx.node("ReduceSum", at + "/sum", {multiply(at + "/weighted", back, shares), onnx.integers(at + "/over", {3})},
                 {{"keepdims", int64_t(0)}});
-  return reshape(at + "/out", sum, {0, shape.sequence, shape.hidden});
+  return reshape(at + "/out", sum, {sameDim, shape.sequence, shape.hidden});
 }
 
 std::string LayerWriter::experts(const std::string &at, const std::string &x) {

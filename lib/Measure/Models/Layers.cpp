@@ -10,9 +10,6 @@ namespace {
 
 const std::string batch = "batch";
 
-/// Dims of a Reshape; 0 keeps the dim.
-constexpr int64_t sameDim = 0;
-
 } // namespace
 
 LayerWriter::LayerWriter(const TransformerShape &shape) : shape(shape), onnx("transformer") {
@@ -96,10 +93,13 @@ std::string LayerWriter::dense(const std::string &at, const std::string &x, int6
   return linear(at + "/down", y, inner, shape.hidden);
 }
 
+std::string LayerWriter::reshape(const std::string &name, const std::string &x, const std::vector<int64_t> &sizes) {
+  return onnx.node("Reshape", name, {x, onnx.integers(name + "/sizes", sizes)});
+}
+
 /// [b, s, heads * d] -> [b, heads, s, d].
 std::string LayerWriter::apart(const std::string &at, const std::string &x, int64_t sequence, int64_t heads) {
-  std::string sizes = onnx.integers(at + "/sizes", {sameDim, sequence, heads, shape.headSize});
-  return onnx.node("Transpose", at + "/heads", {onnx.node("Reshape", at + "/apart", {x, sizes})},
+  return onnx.node("Transpose", at + "/heads", {reshape(at + "/apart", x, {sameDim, sequence, heads, shape.headSize})},
                    {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
 }
 
@@ -112,8 +112,7 @@ std::string LayerWriter::repeated(const std::string &at, const std::string &x, i
   std::string wide =
       onnx.node("Expand", at + "/wide",
                 {more, onnx.integers(at + "/each", {1, shape.keyHeads, times, sequence, shape.headSize})});
-  return onnx.node("Reshape", at + "/repeated",
-                   {wide, onnx.integers(at + "/all", {sameDim, shape.heads, sequence, shape.headSize})});
+  return reshape(at + "/repeated", wide, {sameDim, shape.heads, sequence, shape.headSize});
 }
 
 LayerWriter::Rotation LayerWriter::rotation(int64_t sequence) {
@@ -147,9 +146,8 @@ std::string LayerWriter::attend(const std::string &at, const std::string &q, con
   std::string weights = onnx.node("Softmax", at + "/weights", {scores}, {{"axis", int64_t(-1)}});
   std::string mixed = onnx.node("Transpose", at + "/joined", {onnx.node("MatMul", at + "/mixed", {weights, v})},
                                 {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-  std::string sizes = onnx.integers(at + "/flat_sizes", {sameDim, sequence, shape.heads * shape.headSize});
-  return linear(at + "/out", onnx.node("Reshape", at + "/flat", {mixed, sizes}), shape.heads * shape.headSize,
-                shape.hidden);
+  const int64_t columns = shape.heads * shape.headSize;
+  return linear(at + "/out", reshape(at + "/flat", mixed, {sameDim, sequence, columns}), columns, shape.hidden);
 }
 
 std::string LayerWriter::attention(const std::string &at, const std::string &x, const std::string &mask,

@@ -8,6 +8,8 @@ namespace apc {
 
 /// ONNX's number of the type of 32-bit floats.
 constexpr int64_t floatType = 1;
+/// Keeps the dim, among the sizes of a reshape.
+constexpr int64_t sameDim = 0;
 
 /// Writes the layers of one model. Values are their names; nodes are called by their place, "/h.3/attn/scores".
 class LayerWriter {
@@ -44,6 +46,7 @@ private:
   std::string countUp(const std::string &name, int64_t size);
   std::string numbers(const std::string &at, int64_t size);
   std::string linear(const std::string &at, const std::string &x, int64_t rows, int64_t columns);
+  std::string reshape(const std::string &name, const std::string &x, const std::vector<int64_t> &sizes);
   std::string add(const std::string &at, const std::string &a, const std::string &b);
   std::string multiply(const std::string &at, const std::string &a, const std::string &b);
   std::string rmsNorm(const std::string &at, const std::string &x);
@@ -62,7 +65,6 @@ private:
   std::string expertOf(const std::string &at, const std::string &seated, const std::string &dims);
   std::string combineWeights(const std::string &at, const Choices &choices);
   std::string expertsByOneHot(const std::string &at, const std::string &x);
-  std::string reshape(const std::string &name, const std::string &x, const std::vector<int64_t> &sizes);
   std::string orderOf(const std::string &name, const std::string &x, int64_t size);
   std::string takeRows(const std::string &name, const std::string &rows, const std::string &index);
   std::string tokensOfSeats(const std::string &at, const std::string &order, int64_t empty);

@@ -165,11 +165,13 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   for (const AxisList &axes : strategy.axes) {
     if (!isAllOrNothing(axes, mesh.tensor))
       return -1;
-    auto isOf = [](const AxisList &all) { return [&all](AxisId axis) { return llvm::is_contained(all, axis); }; };
-    const auto cut = llvm::count_if(axes, isOf(mesh.storage));
-    if (llvm::count_if(axes, isOf(replicas)) != cut)
-      return -1;
-    points += static_cast<int>(cut);
+    for (AxisId axis : axes) {
+      if (!llvm::is_contained(replicas, axis))
+        continue;
+      if (!llvm::is_contained(mesh.storage, axis))
+        return -1;
+      ++points;
+    }
   }
   return points;
 }

@@ -154,12 +154,16 @@ static double bytesOf(const PlanSharding &sharding) {
   return bytes;
 }
 
+/// The axes of dp and cp, which are those that tp has not, over which it is cut.
+static std::set<std::string> replicaAxes(const PlanSharding &sharding, const std::set<std::string> &tensor) {
+  std::set<std::string> cut;
+  for (const AxisNames &axes : sharding.sharding.dims)
+    llvm::copy_if(axes, std::inserter(cut, cut.end()),
+                  [&](const std::string &axis) { return tensor.count(axis) == 0; });
+  return cut;
+}
+
 int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tensor) const {
-  auto cutsReplicas = [&](llvm::ArrayRef<AxisNames> dims) {
-    return llvm::any_of(dims, [&](const AxisNames &axes) {
-      return llvm::any_of(axes, [&](const std::string &axis) { return tensor.count(axis) == 0; });
-    });
-  };
   RestingBytes parameters, states, sums;
   for (const PlanSharding &sharding : stage.shardings) {
     auto known = ops.find(sharding.producer);
@@ -167,7 +171,7 @@ int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tens
       continue;
     const double bytes = bytesOf(sharding);
     const GraphOp &producer = graph.op(known->second);
-    bool isCut = cutsReplicas(sharding.sharding.dims);
+    const bool isCut = !replicaAxes(sharding, tensor).empty();
     if (producer.operands.empty() && sharding.role == ValueRole::Parameter)
       parameters.add(bytes, isCut);
     else if (producer.accumulates)
@@ -185,6 +189,8 @@ int Recognizer::zeroOf(const StagePlan &stage, const std::set<std::string> &tens
 /// The innermost ranks over which most bytes of what ZeRO cuts are cut, where these are not all ranks of dp and cp.
 std::optional<int64_t> Recognizer::shardOf(const StagePlan &stage, const ParallelDegrees &layout,
                                            const std::set<std::string> &tensor) const {
+  if (layout.experts > 1)
+    return std::nullopt;
   std::map<std::set<std::string>, double> bytesBy; // axes of dp and cp
   for (const PlanSharding &sharding : stage.shardings) {
     auto known = ops.find(sharding.producer);
@@ -192,15 +198,12 @@ std::optional<int64_t> Recognizer::shardOf(const StagePlan &stage, const Paralle
       continue;
     const bool isState = parts[known->second.index()] == StepPart::State;
     const bool isParameter = graph.op(known->second).operands.empty() && sharding.role == ValueRole::Parameter;
-    std::set<std::string> cut;
-    for (const AxisNames &axes : sharding.sharding.dims)
-      llvm::copy_if(axes, std::inserter(cut, cut.end()),
-                    [&](const std::string &axis) { return tensor.count(axis) == 0; });
+    std::set<std::string> cut = replicaAxes(sharding, tensor);
     if ((layout.zero == 3 ? isParameter : isState) && !cut.empty())
       bytesBy[cut] += bytesOf(sharding);
   }
   auto most = llvm::max_element(bytesBy, [](const auto &a, const auto &b) { return a.second < b.second; });
-  if (most == bytesBy.end() || layout.experts > 1)
+  if (most == bytesBy.end())
     return std::nullopt;
   int64_t ranks = 1;
   size_t met = 0;

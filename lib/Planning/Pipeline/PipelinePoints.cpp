@@ -100,8 +100,7 @@ std::vector<const PipelineSchedule *> schedulesFor(const PlanRequest &request, c
 
 llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
                                                           int64_t microBatches) {
-  PipelineCounts counts{static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches),
-                        static_cast<uint32_t>(chunks)};
+  const PipelineCounts counts = countsOf(workers, microBatches, chunks);
   const bool updatesWait = request.clipNorm || request.precision == PrecisionChoice::Fp16;
   llvm::Expected<Runtime> runtime = loadRuntime(request.runtime);
   if (!runtime)

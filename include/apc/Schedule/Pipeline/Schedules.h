@@ -20,6 +20,11 @@ struct PipelineCounts {
   std::optional<uint32_t> warmUpFactor = std::nullopt;
 };
 
+/// The counts of numbers from 0 on, with the defaults for the rest.
+inline PipelineCounts countsOf(int64_t workers, int64_t microBatches, int64_t chunks) {
+  return {static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches), static_cast<uint32_t>(chunks)};
+}
+
 /// Micro-batches in a group of Megatron's interleaved schedules (microbatch_group_size_per_vp_stage): `groupSize`, or
 /// the fewest that the counts allow, p where they are refused. Of 10 on 4 workers: 5. \p isShort: the warm-up is short.
 uint32_t interleavedSizeOf(const PipelineCounts &counts, bool isShort);

@@ -108,10 +108,6 @@ static bool hasSchedule(const PlanRequest &request, const PipelineCounts &counts
                       [&](const PipelineSchedule *row) { return row->splitsBackward == splitsBackward; });
 }
 
-static PipelineCounts countsOf(int64_t workers, int64_t microBatches, int64_t chunks) {
-  return {static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches), static_cast<uint32_t>(chunks)};
-}
-
 bool boundAsksForPasses(const PlanRequest &request, int64_t workers, int64_t microBatches, size_t numLayers) {
   return workers > 1 &&
          llvm::none_of(chunksToTry(request, static_cast<int64_t>(numLayers) / workers), [&](int64_t own) {

@@ -34,10 +34,8 @@ public:
   bool areNone() const { return rows.empty(); }
   const PipelineSchedule &first() const { return *rows.front().first; }
   bool take(int64_t microBatches) const {
-    return llvm::any_of(rows, [&](const auto &row) {
-      return row.first->accepts(
-          {static_cast<uint32_t>(workers), static_cast<uint32_t>(microBatches), static_cast<uint32_t>(row.second)});
-    });
+    return llvm::any_of(
+        rows, [&](const auto &row) { return row.first->accepts(countsOf(workers, microBatches, row.second)); });
   }
   bool takeDivisorOf(int64_t number) const {
     for (int64_t own = 1; own <= number / own; ++own)

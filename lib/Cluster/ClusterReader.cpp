@@ -107,6 +107,8 @@ std::optional<ClusterReader::Contradiction> ClusterReader::complete() {
     return {{"peak_vector_flops_per_second", 0, "'f32' is missing: it stands in for the other formats"}};
   if (device.tf32ForF32 && !device.peakFlopsPerSecond.count(NumberFormat::TF32))
     return {{"tf32_for_f32", 0, "'peak_flops_per_second' has no 'tf32'"}};
+  if (device.bf16ForF32 && !device.peakFlopsPerSecond.count(NumberFormat::BF16))
+    return {{"bf16_for_f32", 0, "'peak_flops_per_second' has no 'bf16'"}};
   double devices = 1;
   StringMap<std::string> names; // by word
   for (auto [index, level] : enumerate(cluster.pool.levels)) {

@@ -43,6 +43,7 @@ constexpr FigureRow<Device> deviceRows[] = {
     {"overlapped_compute_share", &Device::overlappedComputeShare, fractionUnit},
     {"overlapped_communication_share", &Device::overlappedCommunicationShare, fractionUnit},
     {"tf32_for_f32", &Device::tf32ForF32, flag},
+    {"bf16_for_f32", &Device::bf16ForF32, flag},
 };
 
 constexpr FigureRow<Level> levelRows[] = {
@@ -78,6 +79,7 @@ constexpr FigureRow<Runtime> runtimeRows[] = {
     {"score_kept_bytes", &Runtime::scoreKeptBytes, bytesOfOneScore},
     {"score_work_bytes", &Runtime::scoreWorkBytes, bytesOfOneScore},
     {"reads_transposed", &Runtime::readsTransposed, flag},
+    {"full_f32_products", &Runtime::fullF32Products, flag},
     {"fuses_elementwise", &Runtime::fusesElementwise, flag},
     {"fuses_sums", &Runtime::fusesSums, flag},
     {"normalization_passes", &Runtime::normalizationPasses, timesUnit},

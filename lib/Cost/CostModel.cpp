@@ -8,7 +8,7 @@ using namespace llvm;
 namespace apc {
 
 CostModel::CostModel(const Pool &pool, const Mesh &mesh)
-    : state(std::make_shared<const State>(State{pool, mesh, DeviceRates(pool.device)})) {
+    : state(std::make_shared<const State>(State{pool, mesh, DeviceRates(pool.device, pool.runtime)})) {
   for ([[maybe_unused]] const MeshAxis &axis : mesh.getAxes())
     assert(axis.level < pool.levels.size() && "the mesh has a level that the pool lacks");
 }

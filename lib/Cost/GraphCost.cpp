@@ -196,14 +196,15 @@ OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const C
 }
 
 double leastComputeSeconds(const OpGraph &graph, const Pool &pool) {
-  DeviceRates rates(pool.device);
+  DeviceRates rates(pool.device, pool.runtime);
   const double devices = static_cast<double>(pool.numDevices()) * pool.device.contractionEfficiency.top();
   double seconds = 0;
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     const FactorRule &rule = graph.ruleOf(OpId(index));
     if (rule.work != Work::Contraction || rule.attention || op.atLoad)
       continue;
-    double rate = std::max(rates.matrixFlopsPerSecond(op.format), rates.vectorFlopsPerSecond(op.format));
+    const NumberFormat format = rates.formatOf(rule, op.format);
+    double rate = std::max(rates.matrixFlopsPerSecond(format), rates.vectorFlopsPerSecond(format));
     seconds += static_cast<double>(op.repeats) * rule.flops() / (devices * rate);
   }
   return seconds;

@@ -2,6 +2,8 @@
 #include "AttentionCost.h"
 #include "LocalSizes.h"
 
+#include "llvm/ADT/Sequence.h"
+
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -31,9 +33,9 @@ constexpr ResultTile resultTiles[] = {{256, 128, 1},   {128, 256, 1},   {128, 12
                                       {128, 64, 0.85}, {64, 128, 0.85}, {64, 64, 0.7}};
 
 /// The formats in which an op of `format` may run on matrix units, best first.
-ArrayRef<NumberFormat> matrixChoices(NumberFormat format, bool tf32ForF32) {
+ArrayRef<NumberFormat> matrixChoices(NumberFormat format, NumberFormat ofF32Products) {
   using enum NumberFormat;
-  static constexpr NumberFormat f64[] = {F64}, f32[] = {F32}, relaxed[] = {TF32}, tf32[] = {TF32, F32};
+  static constexpr NumberFormat f64[] = {F64}, f32[] = {F32}, tf32[] = {TF32, F32};
   static constexpr NumberFormat bf16[] = {BF16, F16, F32}, f16[] = {F16, BF16, F32}, f8[] = {F8, F16, BF16, F32};
   static constexpr NumberFormat f4[] = {F4, F8, F16, BF16, F32}, i8[] = {I8, F16, BF16, F32};
   static constexpr NumberFormat i4[] = {I4, I8, F16, BF16, F32};
@@ -41,7 +43,7 @@ ArrayRef<NumberFormat> matrixChoices(NumberFormat format, bool tf32ForF32) {
   case F64:
     return f64;
   case F32:
-    return tf32ForF32 ? ArrayRef(relaxed) : ArrayRef(f32);
+    return ofF32Products == F32 ? ArrayRef(f32) : matrixChoices(ofF32Products, F32);
   case TF32:
     return tf32;
   case BF16:
@@ -69,6 +71,31 @@ double vectorPeak(const Device &device, NumberFormat format) {
   auto f32 = peaks.find(NumberFormat::F32);
   assert(f32 != peaks.end() && "a device without an f32 vector peak");
   return format == NumberFormat::F64 ? f32->second / 2 : f32->second;
+}
+
+/// The format in which products of f32 run.
+NumberFormat formatOfF32Products(const Device &device, const Runtime &runtime) {
+  if (device.bf16ForF32)
+    return NumberFormat::BF16;
+  return device.tf32ForF32 && !runtime.fullF32Products ? NumberFormat::TF32 : NumberFormat::F32;
+}
+
+/// The operands that a contraction multiplies at first; others follow, or join the result.
+constexpr size_t firstOperands = 2;
+
+/// Has a contraction a factor in its result that nothing has that it multiplies: rows of an image, or of a filter's
+/// gradient?
+bool isConvolution(const FactorRule &rule) {
+  auto isMultiplied = [&](size_t factor) {
+    return any_of(enumerate(rule.operands), [&](const auto &operand) {
+      const bool isSum = operand.index() >= firstOperands && isOfFactors(operand.value(), rule.results);
+      return !isSum && operand.value().has(FactorId(factor));
+    });
+  };
+  auto isResult = [&](size_t factor) {
+    return any_of(rule.results, [&](const RuleTensor &result) { return result.has(FactorId(factor)); });
+  };
+  return any_of(seq(rule.numFactors()), [&](size_t factor) { return isResult(factor) && !isMultiplied(factor); });
 }
 
 double localTensorBytes(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
@@ -128,7 +155,7 @@ double fill(double size, double tile) { return size / (tile * std::ceil(size / t
 
 ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
   ContractionShape shape;
-  size_t numMultiplied = std::min<size_t>(rule.operands.size(), 2);
+  size_t numMultiplied = std::min(rule.operands.size(), firstOperands);
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     auto size = static_cast<double>(localSizes[i]);
     bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return result.has(FactorId(i)); });
@@ -156,12 +183,13 @@ double tileEfficiency(const ContractionShape &shape) {
   return depth / (depth + tileStartDepth) * (isAligned ? 1 : unalignedShare);
 }
 
-DeviceRates::DeviceRates(const Device &device) {
+DeviceRates::DeviceRates(const Device &device, const Runtime &runtime) : narrowsConvolutions(device.tf32ForF32) {
+  const NumberFormat ofF32Products = formatOfF32Products(device, runtime);
   for (size_t i = 0; i < matrix.size(); ++i) {
     auto format = static_cast<NumberFormat>(i);
     vector[i] = matrix[i] = vectorPeak(device, format);
     units[i] = format;
-    for (NumberFormat choice : matrixChoices(format, device.tf32ForF32))
+    for (NumberFormat choice : matrixChoices(format, ofF32Products))
       if (auto found = device.peakFlopsPerSecond.find(choice); found != device.peakFlopsPerSecond.end()) {
         matrix[i] = found->second;
         units[i] = choice;
@@ -172,11 +200,18 @@ DeviceRates::DeviceRates(const Device &device) {
   }
 }
 
+NumberFormat DeviceRates::formatOf(const FactorRule &contraction, NumberFormat format) const {
+  const bool mayNarrow = narrowsConvolutions && format == NumberFormat::F32;
+  return mayNarrow && isConvolution(contraction) ? NumberFormat::TF32 : format;
+}
+
 OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,
               const DeviceRates &rates, const Runtime &runtime) {
   OpCost cost;
   if (rule.work == Work::View)
     return cost;
+  if (rule.work == Work::Contraction)
+    format = rates.formatOf(rule, format);
   cost.flops = localFlops(rule, localSizes);
   double bytes = touchedBytes(rule, localSizes);
   constexpr auto most = static_cast<double>(std::numeric_limits<int64_t>::max());

@@ -120,10 +120,10 @@ llvm::Error checkRates(const OpGraph &graph, const Plan &plan) {
   FirstError check;
   if (!target) { // the batch and the step are known all the same
     llvm::consumeError(target.takeError());
-    known = withRates(std::move(known), graph, llvm::cantFail(loadCluster("cpu-local")).pool.device);
+    known = withRates(std::move(known), graph, llvm::cantFail(loadCluster("cpu-local")).pool);
     return checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond);
   }
-  known = withRates(std::move(known), graph, target->cluster.pool.device);
+  known = withRates(std::move(known), graph, target->cluster.pool);
   check(checkRate("samples_per_second", plan.samplesPerSecond, known.samplesPerSecond));
   check(checkRate("share_of_peak", plan.shareOfPeak, known.shareOfPeak));
   if (!plan.peakFormats.empty())

@@ -223,9 +223,10 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
 /// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all devices of the
 /// request, those that the plan leaves idle too, at their peak, of those of the step. Contractions that recompute do no
 /// work of the model ("model FLOPs utilization", Chowdhery et al., "PaLM", 2022, appendix B).
-void setShareOfPeak(Plan &plan, const OpGraph &graph, Device device) {
+void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
+  Device device = pool.device;
   device.slowestShare = 1;
-  DeviceRates rates(device);
+  DeviceRates rates(device, pool.runtime);
   double seconds = 0;
   std::map<NumberFormat, double> flops;
   const std::vector<std::optional<ValueId>> originals = originalsOf(graph);
@@ -234,12 +235,15 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, Device device) {
     if (llvm::any_of(op.results, isMadeAgain))
       continue;
     const FactorRule &rule = graph.rules[op.rule.index()];
-    double rate = rates.matrixFlopsPerSecond(op.format);
-    if (rule.work != Work::Contraction || rate <= 0)
+    if (rule.work != Work::Contraction)
+      continue;
+    const NumberFormat format = rates.formatOf(rule, op.format);
+    const double rate = rates.matrixFlopsPerSecond(format);
+    if (rate <= 0)
       continue;
     double own = rule.flops() * static_cast<double>(op.repeats);
     seconds += own / rate;
-    flops[rates.matrixFormat(op.format)] += own;
+    flops[rates.matrixFormat(format)] += own;
   }
   plan.shareOfPeak = seconds / static_cast<double>(plan.request.devices) / plan.stepSeconds;
   std::vector<std::pair<NumberFormat, double>> formats(flops.begin(), flops.end());
@@ -266,12 +270,12 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
                       graph.copies};
 }
 
-Plan withRates(Plan plan, const OpGraph &graph, const Device &device) {
+Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
     return plan;
   if (std::optional<int64_t> batch = knownBatch(graph))
     plan.samplesPerSecond = static_cast<double>(*batch * graph.microBatches()) / plan.stepSeconds;
-  setShareOfPeak(plan, graph, device);
+  setShareOfPeak(plan, graph, pool);
   return plan;
 }
 
@@ -353,7 +357,7 @@ Plan describePlan(const PlanningTask &task, const Decision &decision) {
   plan.timing.problemSeconds = decision.problemSeconds;
   plan.timing.searchSeconds = decision.searchSeconds;
   plan.stages.push_back(std::move(reasoned.stage));
-  return withRates(withTotals(std::move(plan)), task.graph, task.pool.device);
+  return withRates(withTotals(std::move(plan)), task.graph, task.pool);
 }
 
 } // namespace apc

@@ -27,7 +27,7 @@ ReasonedStage describeStage(const PlanningTask &task, const Candidate &candidate
 std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &request);
 
 /// `plan` with its speed in terms of the model and of the devices. Its step and its request are known.
-Plan withRates(Plan plan, const OpGraph &graph, const Device &device);
+Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool);
 
 /// The plan of a decision, with reasons: runner-ups, rejected strategies, pins.
 Plan describePlan(const PlanningTask &task, const Decision &decision);

@@ -99,7 +99,7 @@ TEST_CASE("unknown keys are named, with the nearest known one") {
         "graph_launch_seconds, collective_launch_seconds, workspace_bytes, contraction_efficiency, "
         "narrow_contraction_share, multiprocessors, "
         "attention_efficiency, tuned_attention_efficiency, masked_attention_share, memory_efficiency, speed_variation, "
-        "overlapped_compute_share, overlapped_communication_share, tf32_for_f32 are known)");
+        "overlapped_compute_share, overlapped_communication_share, tf32_for_f32, bf16_for_f32 are known)");
   CHECK(documentError(replaced("\"host\"", "\"colour\"")) ==
         "my.json:17: colour: unknown key (name, description, device, levels, host are known)");
   CHECK(llvm::StringRef(documentError(replaced("\"f16\"", "\"fp16\""))).contains("unknown key, did you mean 'f16'?"));

@@ -49,6 +49,8 @@ std::vector<std::string> figures(const Cluster &cluster) {
     paths.push_back("device.workspace_bytes");
   if (cluster.pool.device.tf32ForF32)
     paths.push_back("device.tf32_for_f32");
+  if (cluster.pool.device.bf16ForF32)
+    paths.push_back("device.bf16_for_f32");
   for (size_t i = 0; i < cluster.pool.levels.size(); ++i) {
     std::string level = "level." + cluster.pool.levels[i].name + ".";
     for (const char *key : {"size", "bytes_per_second", "latency_seconds", "efficiency"})

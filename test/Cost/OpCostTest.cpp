@@ -260,6 +260,38 @@ TEST_CASE("formats that a device lacks run as wider ones") {
   CHECK(DeviceRates(device).matrixFlopsPerSecond(NumberFormat::F32) == 2e14);
 }
 
+/// PyTorch narrows convolutions of f32 to tf32, and no other products; TPUs narrow all to bf16.
+TEST_CASE("runtimes say whether f32 products are narrowed") {
+  Device device = makeDevice();
+  device.peakFlopsPerSecond = {{NumberFormat::TF32, 2e14}, {NumberFormat::BF16, 4e14}};
+  device.peakVectorFlopsPerSecond = {{NumberFormat::F32, 1e13}};
+  device.tf32ForF32 = true;
+  Runtime full;
+  full.fullF32Products = true;
+  auto secondsOf = [&](const FactorRule &rule, llvm::ArrayRef<int64_t> sizes, const Runtime &runtime) {
+    return opCost(rule, sizes, NumberFormat::F32, device, DeviceRates(device, runtime), runtime).computeSeconds;
+  };
+  const FactorRule product = matMul(0, 4096, 4096, 4096);
+  const llvm::SmallVector<int64_t> cube = {4096, 4096, 4096};
+  CHECK(DeviceRates(device, full).matrixFormat(NumberFormat::F32) == NumberFormat::F32);
+  CHECK(secondsOf(product, cube, full) == Approx(20 * secondsOf(product, cube, Runtime())).epsilon(0.02));
+
+  FactorRule convolution = llvm::cantFail(
+      llvm::cantFail(RuleText::parse("n c !h !w, o c !r !s, n o !y !x -> n o !y !x"))
+          .bind({TensorShape{{64, 256, 58, 58}, 32}, TensorShape{{256, 256, 3, 3}, 32},
+                 TensorShape{{64, 256, 56, 56}, 32}},
+                {TensorShape{{64, 256, 56, 56}, 32}}));
+  convolution.work = Work::Contraction;
+  llvm::SmallVector<int64_t> sizes;
+  for (const Factor &factor : convolution.factors)
+    sizes.push_back(factor.size);
+  CHECK(secondsOf(convolution, sizes, full) == secondsOf(convolution, sizes, Runtime()));
+
+  device.tf32ForF32 = false;
+  device.bf16ForF32 = true;
+  CHECK(DeviceRates(device, full).matrixFormat(NumberFormat::F32) == NumberFormat::BF16);
+}
+
 TEST_CASE("contractions take whole waves of tiles") {
   Device device = makeDevice();
   auto seconds = [&](int64_t m, int64_t n, int64_t k) {

@@ -53,7 +53,8 @@ struct Device {
   double slowestShare = 1;                 ///< of a usual one's speed that the slowest of a job has (`withDevices`)
   double overlappedComputeShare = 1;       ///< what ops keep of their speed beside a collective
   double overlappedCommunicationShare = 1; ///< what collectives keep of theirs beside an op
-  bool tf32ForF32 = false;                 ///< f32 contractions run at the tf32 peak
+  bool tf32ForF32 = false;                 ///< f32 contractions run at the tf32 peak, where the runtime lets them
+  bool bf16ForF32 = false;                 ///< the same at the bf16 peak, in one pass, under any runtime
 };
 
 /// How the things of one level are linked.

@@ -26,6 +26,7 @@ struct Runtime {
   double scoreKeptBytes = 0;       ///< for each score of an attention in parts, from it to its gradients
   double scoreWorkBytes = 0;       ///< more than that while the attention or a gradient of it runs
   bool readsTransposed = false;    ///< contractions, gathers and attentions read and write dims in any order
+  bool fullF32Products = false;    ///< products of f32 are not narrowed to tf32; convolutions and their gradients are
   bool fusesElementwise = false;   ///< chains of elementwise ops are one kernel
   bool fusesSums = false;          ///< products add gradients of weights to their sums over micro-batches
   double normalizationPasses = 1;  ///< runs over its data that a normalisation takes beside those of one kernel

@@ -48,18 +48,23 @@ double tileEfficiency(const ContractionShape &shape);
 /// The rates of a device by number format, looked up once: of the slowest one, for which all others wait.
 class DeviceRates {
 public:
-  explicit DeviceRates(const Device &device);
+  explicit DeviceRates(const Device &device, const Runtime &runtime = {});
 
   /// A format that the device does not have runs as the next wider one that it has: bf16 as f16, f4 as f8, i8 as f16;
-  /// f32 as tf32 where `tf32ForF32`; without matrix units for it, on the vector units.
+  /// f32 as tf32 where `tf32ForF32` and not `fullF32Products`, as bf16 where `bf16ForF32`; without matrix units for it,
+  /// on the vector units.
   double matrixFlopsPerSecond(NumberFormat format) const { return matrix[static_cast<size_t>(format)]; }
   double vectorFlopsPerSecond(NumberFormat format) const { return vector[static_cast<size_t>(format)]; }
   /// The format as which it runs at `matrixFlopsPerSecond`.
   NumberFormat matrixFormat(NumberFormat format) const { return units[static_cast<size_t>(format)]; }
+  /// The format that a contraction of \p format asks for: tf32 for convolutions of f32 where `tf32ForF32`, under any
+  /// runtime (cuDNN, and PyTorch's `torch.backends.cudnn.allow_tf32`), its own for all others.
+  NumberFormat formatOf(const FactorRule &contraction, NumberFormat format) const;
 
 private:
   std::array<double, 10> matrix{}, vector{};
   std::array<NumberFormat, 10> units{};
+  bool narrowsConvolutions;
 };
 
 /// The cost of a rule with `localSizes` per factor on `device`. A contraction runs at

@@ -32,7 +32,7 @@ Plan describePipeline(const PlanningTask &whole, const PipelineAnswer &answer) {
   plan.memoryLimitBytes = whole.memoryLimitBytes;
   plan.deviceMemoryBytes = whole.pool.device.memoryBytes;
   plan.training = trainingOf(whole.graph, whole.request);
-  return withRates(withTotals(std::move(plan)), whole.graph, whole.pool.device);
+  return withRates(withTotals(std::move(plan)), whole.graph, whole.pool);
 }
 
 } // namespace apc

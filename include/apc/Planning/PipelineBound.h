@@ -13,6 +13,7 @@ struct LayerMinima {
   double forward = 0;         ///< its forward pass
   double back = 0;            ///< of its backward pass, the gradients for which the layer in front of it waits
   bool followsBefore = false; ///< reads what the layer in front of it makes of the same micro-batch
+  bool isAwaited = false;     ///< the layer in front of it reads gradients that it makes of the same micro-batch
   /// By cost of a byte (`PipelineBound::byteCosts`): the least of `step` and what its bytes cost, which stay on a
   /// device through all micro-batches.
   std::vector<double> withBytes = {};

@@ -24,7 +24,7 @@ struct Layer {
 
   LayerMinima minima(uint32_t microBatches) const {
     double passes = forward + inputs + weights;
-    return {microBatches * passes + update, passes, forward, inputs, followsBefore};
+    return {microBatches * passes + update, passes, forward, inputs, followsBefore, /*isAwaited=*/followsBefore};
   }
 };
 
@@ -248,6 +248,19 @@ TEST_CASE("Bounds hold for more micro-batches of a step with as many samples") {
   CHECK(bound.seconds(request, 8).value() == Approx(70));
   request.chunks = {3};
   CHECK_FALSE(bound.seconds(request, 8));
+}
+
+TEST_CASE("few micro-batches leave workers idle until one has gone through all layers") {
+  // Four micro-batches on eight workers: 8 * 4 * 3 of work, and 4 * 8 of waiting.
+  std::vector<LayerMinima> layers(8, {12, 3, 1, 1, true, true});
+  CHECK(leastSecondsOf({8, 1, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(19)); // 7 + 12: the last one
+  layers.resize(32, layers.front()); // each with four of them in four chunks; the last one may begin behind seven
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(64)); // there and back
+  for (LayerMinima &layer : layers)
+    layer.back = 0;
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 16));
+  layers[9].isAwaited = false;
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 7));
 }
 
 TEST_CASE("a micro-batch goes forward through all layers that follow each other, and back to the first") {

@@ -233,6 +233,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
     own.microBatch = std::max(own.microBatch, own.forward);
     own.step = std::max(own.step, static_cast<double>(microBatches) * own.microBatch);
     own.followsBefore = follows;
+    own.isAwaited = isAwaited;
     own.back = isAwaited ? own.back : 0;
   }
   LayerBounds bounds{std::move(minima), {}};

@@ -90,6 +90,22 @@ double secondsThrough(llvm::ArrayRef<LayerMinima> layers, bool splitsBackward) {
   return most;
 }
 
+/// Nobody has anything but forward passes to do before a micro-batch has gone through all layers, and few micro-batches
+/// are not enough for all workers; none where layers do not all wait for each other.
+double secondsBehindRamp(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers,
+                         llvm::ArrayRef<double> budgets) {
+  const auto isChained = [](const LayerMinima &layer) { return layer.followsBefore && layer.isAwaited; };
+  if (point.microBatches >= point.workers || !llvm::all_of(layers.drop_front(), isChained))
+    return 0;
+  const auto workers = static_cast<double>(point.workers);
+  double busy = sums.step.back() / workers, forward = 0;
+  for (auto [withBytes, budget] : llvm::zip_equal(sums.withBytes, budgets))
+    busy = std::max(busy, withBytes.back() / workers - budget);
+  for (const LayerMinima &layer : layers)
+    forward += layer.forward;
+  return busy + (1 - static_cast<double>(point.microBatches) / workers) * forward;
+}
+
 } // namespace
 
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
@@ -99,7 +115,8 @@ std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<L
   const Sums sums(layers, budgets.size());
   double least = point.chunks == 1 ? leastOfCuts(point, sums, layers.size(), budgets)
                                    : leastOfDistributions(point, sums, layers, budgets);
-  return std::max(least, secondsThrough(layers, point.splitsBackward));
+  return std::max(
+      {least, secondsThrough(layers, point.splitsBackward), secondsBehindRamp(point, sums, layers, budgets)});
 }
 
 /// Does the request allow a schedule of these counts that splits the backward pass, or does not?

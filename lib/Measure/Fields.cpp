@@ -102,8 +102,25 @@ void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
 void setTables(Measurement &row) { row.model.isTied = row.model.isTied && row.layout.pipeline == 1; }
 
 void setRoutes(Measurement &row) {
+  const int64_t partsOfTensor = row.layout.hasWholeExperts() ? row.layout.tensor : 1;
   if (row.model.experts > 0)
-    row.model.routedParts = std::gcd(row.layout.context, row.model.sequence);
+    row.model.routedParts = std::gcd(row.layout.context * partsOfTensor, row.model.sequence);
+}
+
+void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measurement &row) {
+  ParallelDegrees &layout = row.layout;
+  if (row.model.experts == 0 || layout.tensor == 1 || stated == layout.tensor)
+    return;
+  const int64_t ranks = layout.data * layout.context;
+  const bool isImplied = ranks % layout.experts != 0 && ranks * layout.tensor % layout.experts == 0;
+  if (!stated && !isImplied)
+    return;
+  if (stated.value_or(1) != 1)
+    fields.leaveOut("tp of experts is neither 1 nor that of the rest");
+  else if (!layout.cutsSequences)
+    fields.leaveOut("whole experts beside tp without parts of sequences");
+  else
+    layout.expertTensor = 1;
 }
 
 void checkDegrees(Fields &fields, const Measurement &row) {
@@ -112,8 +129,8 @@ void checkDegrees(Fields &fields, const Measurement &row) {
     fields.leaveOut("degrees do not multiply to the devices");
   else if (layout.microBatch && row.globalBatch % (*layout.microBatch * layout.data) != 0)
     fields.leaveOut("global batch is no multiple of micro-batch and dp");
-  else if (layout.experts > 1 && (layout.data * layout.context) % layout.experts != 0)
-    fields.leaveOut("ep does not divide dp and cp");
+  else if (layout.ranksOfExperts() % layout.experts != 0)
+    fields.leaveOut("ep does not divide the ranks of experts");
 }
 
 } // namespace apc

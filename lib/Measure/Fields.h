@@ -48,8 +48,11 @@ void checkDegrees(Fields &fields, const Measurement &row);
 /// Programs with stages keep a tied table twice, in the first stage and in the last, each with gradients and states of
 /// its own (NVIDIA/Megatron-LM megatron/model/module.py): the model is then as if it had two.
 void setTables(Measurement &row);
-/// Each rank of cp routes the tokens of its own part of the sequence.
+/// Each rank of cp routes the tokens of its own part of the sequence, and where experts are whole each rank of tp does.
 void setRoutes(Measurement &row);
+/// Of a row with shape and degrees: experts are whole where that is \p stated, or where ep counts ranks of tp;
+/// otherwise tp cuts them as it cuts the rest.
+void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measurement &row);
 /// Of a test row, whose shape and degrees are set, what its libraries hold beside the program; what is alive between
 /// steps is left out where more is alive than parameters, gradients and states.
 void setMemoryBeside(Fields &fields, Measurement &into);

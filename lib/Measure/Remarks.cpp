@@ -68,6 +68,12 @@ std::optional<int64_t> stageIn(llvm::StringRef text) {
   return std::nullopt;
 }
 
+std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
+  return numberIn(
+      text, "(^|[^0-9a-z])(etp|expert[-_ ]tensor[-_ ]parallel([-_ ](model|size|degree))*)[ =:]*([0-9]+)($|[^0-9])",
+      /*group=*/5);
+}
+
 bool cutsWithinGroups(llvm::StringRef text) { return isOn(text, shardsInGroups); }
 
 } // namespace apc

@@ -31,6 +31,9 @@ std::optional<int64_t> classesIn(llvm::StringRef text);
 /// alone, or FSDP, which cuts everything unless it says otherwise.
 std::optional<int64_t> stageIn(llvm::StringRef text);
 
+/// The ways in which tp cuts each expert: "etp=1", "ETP 2", "expert_tensor_parallel_size: 1".
+std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text);
+
 /// Whether words say that each of several groups of devices has all parameters: "HSDP", "hybrid shard".
 bool cutsWithinGroups(llvm::StringRef text);
 

@@ -112,9 +112,6 @@ void setLayoutOfTest(Fields &fields, Measurement &row) {
   layout.data = std::max<int64_t>(1, row.devices / (layout.tensor * layout.pipeline * layout.context));
   if (int64_t chunks = fields.whole("vp", 1, /*least=*/0); chunks > 1 && layout.pipeline > 1)
     layout.chunks = chunks;
-  // A layout's tp cuts experts too, which is what Megatron does unless told otherwise.
-  if (row.model.experts > 0 && fields.whole("etp", layout.tensor) != layout.tensor)
-    fields.leaveOut("tp of experts is not that of the rest");
   layout.cutsSequences = fields.isYes("sequence_parallel");
   std::string sharding = fields.lower("sharding");
   if (sharding == "zero1")
@@ -174,6 +171,7 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   setModelOfTest(fields, row.model);
   setLayoutOfTest(fields, row);
   checkGroupSize(fields, row);
+  setTensorOfExperts(fields, fields.whole("etp", row.layout.tensor), row);
   setTables(row);
   setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);

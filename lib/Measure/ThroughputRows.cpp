@@ -255,6 +255,7 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   setFigures(fields, row);
   setModel(fields, row.model);
   setLayout(fields, row);
+  setTensorOfExperts(fields, tensorOfExpertsIn(fields.text("notes")), row);
   setTables(row);
   setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);

@@ -15,7 +15,8 @@ namespace apc {
 namespace {
 
 constexpr const char *accepted =
-    "accepted is dp=N,tp=N[,pp=N][,cp=N][,ep=N][,sp=0|1][,zero=0..3][,shard=N][,mb=N][,chunks=N][,schedule=NAME]"
+    "accepted is "
+    "dp=N,tp=N[,pp=N][,cp=N][,ep=N][,etp=N][,sp=0|1][,zero=0..3][,shard=N][,mb=N][,chunks=N][,schedule=NAME]"
     "[,copies=N][,recompute=none|norms|attention|mlp|branches|full], for instance dp=8,tp=8,zero=1 or "
     "dp=16,tp=8,pp=8,chunks=3,schedule=interleaved,mb=1 or dp=8,recompute=full:26,norms, with a policy for the first "
     "26 layers and another for the rest";
@@ -32,6 +33,7 @@ constexpr Key keys[] = {
     {"pp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.pipeline = value; }},
     {"cp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.context = value; }},
     {"ep", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.experts = value; }},
+    {"etp", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.expertTensor = value; }},
     {"sp", 0, 1, [](ParallelDegrees &layout, int64_t value) { layout.cutsSequences = value == 1; }},
     {"zero", 0, 3, [](ParallelDegrees &layout, int64_t value) { layout.zero = static_cast<int>(value); }},
     {"shard", 1, mostWays, [](ParallelDegrees &layout, int64_t value) { layout.shard = value; }},
@@ -86,14 +88,34 @@ llvm::Error checkShard(const ParallelDegrees &layout, llvm::StringRef text, llvm
     return inputError("{0} {1}: shard={2} says over how many ranks ZeRO cuts, and zero is 0; accepted is zero=1..3, or "
                       "no shard",
                       source, text, *layout.shard);
-  if (layout.experts > 1)
+  if (layout.experts > 1 || layout.hasWholeExperts())
     return inputError(
-        "{0} {1}: shard={2} beside ep={3}: experts have ranks of their own; accepted is ep=1, or no shard", source,
-        text, *layout.shard, layout.experts);
+        "{0} {1}: shard={2} beside {3}: experts have ranks of their own; accepted is ep=1 without etp, or "
+        "no shard",
+        source, text, *layout.shard, layout.hasWholeExperts() ? "etp=1" : "ep=" + std::to_string(layout.experts));
   if (int64_t ranks = layout.data * layout.context; ranks % *layout.shard != 0)
     return inputError("{0} {1}: ZeRO cuts over groups of the ranks of dp and cp, {2} x {3} = {4}, which shard={5} does "
                       "not divide; divisors of {4} are accepted",
                       source, text, layout.data, layout.context, ranks, *layout.shard);
+  return llvm::Error::success();
+}
+
+/// Ranks on which experts lie.
+llvm::Error checkExperts(const ParallelDegrees &layout, llvm::StringRef text, llvm::StringRef source) {
+  const bool areWhole = layout.hasWholeExperts();
+  if (layout.expertTensor && !areWhole)
+    return inputError("{0} {1}: tp cuts experts as it cuts the rest, or not at all; accepted is etp={2} or etp=1",
+                      source, text, layout.tensor);
+  if (areWhole && !layout.cutsSequences)
+    return inputError("{0} {1}: with etp=1 each rank of tp brings a part of the sequence to the experts, and with sp=0 "
+                      "it has none; accepted is sp=1",
+                      source, text);
+  if (int64_t ranks = layout.ranksOfExperts(); ranks % layout.experts != 0)
+    return inputError(
+        "{0} {1}: experts are spread over ranks of dp and cp{2}, {3} x {4}{5} = {6}, which ep={7} does not "
+        "divide; divisors of {6} are accepted",
+        source, text, areWhole ? " and tp" : "", layout.data, layout.context,
+        areWhole ? " x " + std::to_string(layout.tensor) : "", ranks, layout.experts);
   return llvm::Error::success();
 }
 
@@ -107,10 +129,8 @@ llvm::Error checkTogether(const ParallelDegrees &layout, llvm::StringRef text, l
     return inputError("{0} {1}: a schedule belongs to a pipeline, and pp is 1; accepted is pp=2 or more, or no "
                       "schedule",
                       source, text);
-  if (int64_t ranks = layout.data * layout.context; ranks % layout.experts != 0)
-    return inputError("{0} {1}: experts are spread over ranks of dp and cp, {2} x {3} = {4}, which ep={5} does not "
-                      "divide; divisors of {4} are accepted",
-                      source, text, layout.data, layout.context, ranks, layout.experts);
+  if (llvm::Error error = checkExperts(layout, text, source))
+    return error;
   return checkShard(layout, text, source);
 }
 
@@ -155,6 +175,8 @@ std::string ParallelDegrees::str() const {
   for (auto [key, size] : {std::pair("pp", pipeline), std::pair("cp", context), std::pair("ep", experts)})
     if (size > 1)
       add(key, std::to_string(size));
+  if (expertTensor)
+    add("etp", std::to_string(*expertTensor));
   if (!cutsSequences)
     add("sp", "0");
   if (zero != 0)
@@ -184,6 +206,8 @@ llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm:
     if (!seen.insert(key).second)
       return inputError("{0} {1}: '{2}' is given twice; {3}", source, text, key, accepted);
   }
+  if (layout.expertTensor == layout.tensor) // which is meant where nothing is said
+    layout.expertTensor.reset();
   if (llvm::Error error = checkTogether(layout, text, source))
     return std::move(error);
   return layout;

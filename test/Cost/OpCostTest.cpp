@@ -276,11 +276,11 @@ TEST_CASE("runtimes say whether f32 products are narrowed") {
   CHECK(DeviceRates(device, full).matrixFormat(NumberFormat::F32) == NumberFormat::F32);
   CHECK(secondsOf(product, cube, full) == Approx(20 * secondsOf(product, cube, Runtime())).epsilon(0.02));
 
-  FactorRule convolution = llvm::cantFail(
-      llvm::cantFail(RuleText::parse("n c !h !w, o c !r !s, n o !y !x -> n o !y !x"))
-          .bind({TensorShape{{64, 256, 58, 58}, 32}, TensorShape{{256, 256, 3, 3}, 32},
-                 TensorShape{{64, 256, 56, 56}, 32}},
-                {TensorShape{{64, 256, 56, 56}, 32}}));
+  FactorRule convolution =
+      llvm::cantFail(llvm::cantFail(RuleText::parse("n c !h !w, o c !r !s, n o !y !x -> n o !y !x"))
+                         .bind({TensorShape{{64, 256, 58, 58}, 32}, TensorShape{{256, 256, 3, 3}, 32},
+                                TensorShape{{64, 256, 56, 56}, 32}},
+                               {TensorShape{{64, 256, 56, 56}, 32}}));
   convolution.work = Work::Contraction;
   llvm::SmallVector<int64_t> sizes;
   for (const Factor &factor : convolution.factors)

@@ -58,6 +58,14 @@ TEST_CASE("layouts are read with keys in any order and written back") {
   layout = parseParallelDegrees("shard=8,dp=4,cp=4,zero=3", "--layout");
   REQUIRE(bool(layout));
   CHECK(layout->str() == "dp=4,tp=1,cp=4,zero=3,shard=8");
+  layout = parseParallelDegrees("etp=1,ep=16,tp=8,dp=4", "--layout");
+  REQUIRE(bool(layout));
+  CHECK(layout->str() == "dp=4,tp=8,ep=16,etp=1");
+  CHECK(layout->ranksOfExperts() == 32);
+  layout = parseParallelDegrees("tp=8,dp=4,ep=4,etp=8", "--layout"); // which is meant without it
+  REQUIRE(bool(layout));
+  CHECK(layout->str() == "dp=4,tp=8,ep=4");
+  CHECK(layout->ranksOfExperts() == 4);
 }
 
 TEST_CASE("a text that is no layout is refused with what would be accepted") {
@@ -68,6 +76,11 @@ TEST_CASE("a text that is no layout is refused with what would be accepted") {
   CHECK_THAT(messageOf("dp=8,shard=4"), Catch::Contains("zero is 0") && Catch::Contains("accepted is zero=1..3"));
   CHECK_THAT(messageOf("dp=4,cp=3,zero=3,shard=8"), Catch::Contains("4 x 3 = 12, which shard=8 does not divide"));
   CHECK_THAT(messageOf("dp=4,ep=2,zero=3,shard=2"), Catch::Contains("shard=2 beside ep=2"));
+  CHECK_THAT(messageOf("dp=4,tp=2,ep=8"), Catch::Contains("dp and cp, 4 x 1 = 4, which ep=8 does not divide"));
+  CHECK_THAT(messageOf("dp=4,tp=2,ep=16,etp=1"), Catch::Contains("dp and cp and tp, 4 x 1 x 2 = 8, which ep=16"));
+  CHECK_THAT(messageOf("dp=4,tp=8,ep=4,etp=2"), Catch::Contains("accepted is etp=8 or etp=1"));
+  CHECK_THAT(messageOf("dp=4,tp=8,ep=4,etp=1,sp=0"), Catch::Contains("accepted is sp=1"));
+  CHECK_THAT(messageOf("dp=4,tp=8,etp=1,zero=3,shard=2"), Catch::Contains("shard=2 beside etp=1"));
   CHECK_THAT(messageOf("dp=8,sp=2"), Catch::Contains("'sp=2' must be a whole number from 0 to 1"));
   CHECK(messageOf("dp=8,copies=2").empty());
   CHECK_THAT(messageOf(""), Catch::Contains("unknown key ''"));

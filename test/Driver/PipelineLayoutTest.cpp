@@ -220,6 +220,23 @@ TEST_CASE("Mixtral's tokens go to the ranks of their experts and come back") {
   CHECK(whole.memory[MemoryCategory::Parameters] - plan.memory[MemoryCategory::Parameters] == 7 * ofExperts);
 }
 
+TEST_CASE("Whole experts of Mixtral lie on all ranks of a node beside tp, which then sends them tokens") {
+  PlanRequest request = requestOf({"mixtral_8x7b.onnx", 16, "dgx-h100"});
+  request.mode = StepMode::Train;
+  request.loss = "cross-entropy";
+  request.globalBatch = 16;
+  Plan whole = evaluated(request, "dp=4,tp=4,ep=8,etp=1,mb=1,zero=1,recompute=full"),
+       cut = evaluated(request, "dp=4,tp=4,ep=4,mb=1,zero=1,recompute=full");
+  std::map<std::string, std::string> strategies = strategiesOf(stageOf(whole));
+  // The innermost axis of dp, that of the node, and tp's.
+  CHECK(strategies["/model/layers.5/block_sparse_moe/Einsum_2"] == "e:(device.a device.b) g:node");
+  CHECK(strategiesOf(stageOf(cut))["/model/layers.5/block_sparse_moe/Einsum_2"] == "e:(node device.a) f:device.b");
+  // A rank has one expert of eight whole, or two in four parts each.
+  const int64_t ofExperts = int64_t(32) * 3 * 4096 * 14336 * 2;
+  CHECK(whole.memory[MemoryCategory::Parameters] - cut.memory[MemoryCategory::Parameters] == ofExperts / 2);
+  CHECK(whole.communicationBytes["AllGather"] < cut.communicationBytes["AllGather"]);
+}
+
 TEST_CASE("Layouts that do not fit devices, model or schedule are refused with what would be accepted") {
   PlanRequest gpt = trainingOf("tiny/gpt/model.onnx", 8, 12);
   CHECK_THAT(refusal(gpt, "tp=2,pp=3"), Catch::Contains("pp=3 does not divide 8 devices"));

@@ -27,7 +27,7 @@ def only(document):
 def read_megatron(name, _, document):
     """The arguments as Megatron's parser has them: names, types and choices."""
     parser = argparse.ArgumentParser(exit_on_error=False)
-    for flag in ("tensor-model-parallel-size", "context-parallel-size", "expert-model-parallel-size", "num-layers", "micro-batch-size",
+    for flag in ("tensor-model-parallel-size", "context-parallel-size", "expert-model-parallel-size", "expert-tensor-parallel-size", "num-layers", "micro-batch-size",
                  "pipeline-model-parallel-size", "num-layers-per-virtual-pipeline-stage", "global-batch-size", "recompute-num-layers",
                  "num-distributed-optimizer-instances"):
         parser.add_argument("--" + flag, type=int, default=1)
@@ -45,6 +45,7 @@ def read_megatron(name, _, document):
     expect(name, "tp", args.tensor_model_parallel_size, int(wanted["tp"]))
     expect(name, "cp", args.context_parallel_size, int(wanted["cp"]))
     expect(name, "ep", args.expert_model_parallel_size, int(wanted["ep"]))
+    expect(name, "whole experts", "--expert-tensor-parallel-size" in only(document), "etp" in wanted)
     expect(name, "pp", args.pipeline_model_parallel_size, int(wanted["pp"]))
     expect(name, "mb", args.micro_batch_size, int(wanted["mb"]))
     expect(name, "layers", args.num_layers, 2)
@@ -93,7 +94,7 @@ def read_torchtitan(name, _, document):
     expect(name, "ep", fields.expert_parallel_degree, int(wanted["ep"]))
     expect(name, "pp", fields.pipeline_parallel_degree, int(wanted["pp"]))
     expect(name, "recompute", scope["ACTIVATION_CHECKPOINT"], wanted.get("recompute", "none"))
-    tokens = 7 if name == "experts" else 5
+    tokens = 7 if LAYOUTS[name][0] == "moe" else 5
     expect(name, "tokens", config.training.num_tokens_per_microbatch_per_dp_rank, tokens * int(wanted["mb"]))
     if wanted["pp"] == "1":
         return
@@ -147,15 +148,16 @@ TARGETS = {
     "megatron": (read_megatron, {"infer": "for inference", "resnet": "no repeated layers", "uneven": UNEVEN},
                  {"split": "schedule zb-h1: Megatron runs 1f1b", "copies": "3 copies that run in turn"}),
     "torchtitan": (read_torchtitan, {"infer": "for inference", "uneven": UNEVEN},
-                   {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn"}),
+                   {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn",
+                    "cut_experts": "torchtitan leaves them whole"}),
     "deepspeed": (read_deepspeed, {"infer": "for inference", "pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages",
-                                   "experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
+                                   "experts": "experts are spread", "whole_experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
                   {"zero3": "the model's code says that to DeepSpeed"}),
-    "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
+    "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages", "whole_experts": "the plan has stages",
                               "whole": "refuses DDP with TP", "copies": "refuses DDP with TP", "uneven": UNEVEN},
            {"context": "ZeRO 2 leaves parameters whole"}),
     "galvatron": (read_galvatron, {"infer": "for inference", "zero3": "powers of two alone", "context": "sequences are cut in all ops",
-                                   "experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN, "groups": "powers of two alone"},
+                                   "experts": "experts are spread", "whole_experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN, "groups": "powers of two alone"},
                   {"split": "schedule zb-h1: Galvatron runs 1f1b", "copies": "3 copies that run in turn"}),
 }
 

@@ -16,6 +16,7 @@ LAYOUTS = {
     "sharded": ("gpt", "dp=2,tp=2,pp=2,mb=1,zero=3", ["--global-batch", "12"]),
     "split": ("gpt", "dp=2,pp=2,mb=1,zero=1,schedule=zb-h1", ["--global-batch", "12"]),
     "experts": ("moe", "dp=5,ep=5,pp=2,mb=1,zero=1", ["--global-batch", "20"]),
+    "whole_experts": ("moe", "dp=1,tp=5,ep=5,etp=1,pp=2,mb=1,zero=0", ["--global-batch", "20"]),
     "copies": ("gpt", "dp=2,tp=2,mb=3,copies=3", []),
     "groups": ("gpt", "dp=6,mb=1,zero=3,shard=3", []),
 }
@@ -46,6 +47,7 @@ def other_plans():
     for name, model, *flags in (("infer", "gpt", "--mode", "infer", "--layout", "dp=2,tp=2"),
                                 ("resnet", "resnet", "--loss", "sum", "--layout", "dp=2"),
                                 ("uneven", "gpt", "--loss", "sum", "--layout", "dp=4,zero=1", "--global-batch", "6"),
+                                ("cut_experts", "moe", "--loss", "sum", "--layout", "dp=5,tp=2,ep=5,mb=1,zero=3", "--global-batch", "20"),
                                 ("overlap", "gpt", "--loss", "sum", "--layout", "dp=2,zero=1", "--overlap"),
                                 ("pairs", "llama", "--loss", "sum", "--layout", "dp=1,pp=2,chunks=2,mb=1,schedule=dualpipev", "--global-batch", "4")):
         done = run("evaluate", MODELS / model / "model.onnx", "--cluster", "cpu-local", "-o", OUT / name, *flags)

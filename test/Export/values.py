@@ -297,7 +297,7 @@ TARGETS = {
     "jax": (read_jax, {}, {"pipeline": "schedule 1f1b", "whole": "which does not divide it", "zero3": "cut inside of its parts"}),
     "dtensor": (read_dtensor, {}, {"pipeline": "schedule 1f1b", "whole": "cut inside of its parts"}),
     "mindspore": (read_mindspore, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full", "whole": "MindSpore cuts evenly"}),
-    "autoparallel": (read_autoparallel, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages",
+    "autoparallel": (read_autoparallel, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages", "whole_experts": "the plan has stages",
                                          "copies": "a node runs once"}, {"zero3": "recompute full"}),
     "onnx": (read_onnx, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full", "infer": "in parts that have yet to be combined"}),
     "dot": (read_dot, {}, {"pipeline": "schedule 1f1b", "zero3": "recompute full"}),

@@ -120,3 +120,18 @@ TEST_CASE("figures of memory are in units of 2^30 bytes where a column or the re
   CHECK(unitOf({{"measured_metric", "TPS/GPU | Memory(GiB)"}}) == 1 << 30);
   CHECK(unitOf({{"table_or_url", "Table 1: TPS/GPU, Memory (GiB)"}}) == 1 << 30);
 }
+
+TEST_CASE("experts are whole where remarks say so, or where ep counts ranks of tp") {
+  auto layoutOf = [](Cells cells) {
+    cells.insert({{"model_family", "Mixtral"}, {"experts/topk", "8/2"}, {"tp", "2"}, {"seq_parallel", "yes"}});
+    return readRows({throughputCells(cells)})[0].layout.str();
+  };
+  const std::string whole = layoutOf({{"dp", "8"}, {"ep", "8"}, {"notes", "etp=1"}});
+  CHECK_THAT(whole, Catch::Contains("ep=8,etp=1"));
+  for (const char *notes : {"ETP 1", "ep8 etp1", "expert_tensor_parallel_size: 1", "--expert-tensor-parallel-size 1"})
+    CHECK(layoutOf({{"dp", "8"}, {"ep", "8"}, {"notes", notes}}) == whole);
+  for (const char *notes : {"", "etp=2", "etp=10"})
+    CHECK_THAT(layoutOf({{"dp", "8"}, {"ep", "8"}, {"notes", notes}}), !Catch::Contains("etp"));
+  CHECK_THAT(layoutOf({{"dp", "4"}, {"ep", "8"}}), Catch::Contains("ep=8,etp=1"));
+  CHECK_THAT(layoutOf({{"dp", "4"}, {"ep", "16"}}), !Catch::Contains("etp"));
+}

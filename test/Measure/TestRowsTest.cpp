@@ -65,14 +65,27 @@ TEST_CASE("what is alive between steps is known of models without decoders besid
   CHECK(reasonOfTest(bare) == "memory between steps alone, which is not known of encoders beside decoders");
 }
 
-TEST_CASE("tp cuts experts as it cuts the rest") {
-  auto reasonOf = [](const char *ofExperts) {
-    return reasonOfTest(
-        {{"experts", "4"}, {"topk", "2"}, {"moe_ffn", "512"}, {"tp", "2"}, {"pp", "1"}, {"etp", ofExperts}});
+TEST_CASE("tp cuts experts as it cuts the rest, or not at all") {
+  auto rowOf = [](const char *ofExperts, const char *parts = "yes") {
+    return readRows({testCells({{"experts", "4"},
+                                {"topk", "2"},
+                                {"moe_ffn", "512"},
+                                {"tp", "2"},
+                                {"pp", "1"},
+                                {"sequence_parallel", parts},
+                                {"etp", ofExperts}})})
+        .front();
   };
-  CHECK(reasonOf("2").empty());
-  CHECK(reasonOf("").empty());
-  CHECK(reasonOf("1") == "tp of experts is not that of the rest");
+  for (const char *ofExperts : {"2", ""}) {
+    CHECK(rowOf(ofExperts).leftOut.empty());
+    CHECK(!rowOf(ofExperts).layout.hasWholeExperts());
+    CHECK(rowOf(ofExperts).model.routedParts == 1);
+  }
+  CHECK(rowOf("1").leftOut.empty());
+  CHECK(rowOf("1").layout.hasWholeExperts());
+  CHECK(rowOf("1").model.routedParts == 2);
+  CHECK(rowOf("1", "no").leftOut == "whole experts beside tp without parts of sequences");
+  CHECK(rowOf("4").leftOut == "tp of experts is neither 1 nor that of the rest");
 }
 
 TEST_CASE("tests that cannot be used have a reason") {

@@ -262,6 +262,27 @@ TEST_CASE("Weights are cut where there is one worker, and whole again in a pipel
   CHECK(beside(start(), LayoutChange::Storage).empty());
 }
 
+TEST_CASE("Experts are left whole beside tp, on ranks of tp too, and cut by it again") {
+  const StepSizes mixture{1536, /*experts=*/8};
+  auto besideOf = [&](const ParallelDegrees &layout, LayoutChange change) {
+    return neighboursOf(layout, change, mixture, /*mostTensor=*/8);
+  };
+  const ParallelDegrees cut{.data = 4, .tensor = 4, .zero = 1, .microBatch = 1, .experts = 4};
+  REQUIRE(besideOf(cut, LayoutChange::Experts).size() == 1);
+  const ParallelDegrees whole = besideOf(cut, LayoutChange::Experts).front();
+  CHECK(whole.str() == "dp=4,tp=4,ep=8,etp=1,zero=1,mb=1");
+  CHECK(besideOf(whole, LayoutChange::Experts).front() == cut);
+  for (const ParallelDegrees &other : besideOf(whole, LayoutChange::Tensor))
+    CHECK((other.experts == 8 && other.hasWholeExperts()));
+  ParallelDegrees two = whole;
+  two.tensor = 2;
+  CHECK(besideOf(two, LayoutChange::Tensor).front().str() == "dp=8,tp=1,ep=8,zero=1,mb=1");
+  ParallelDegrees alone = cut;
+  alone.tensor = 1;
+  CHECK(besideOf(alone, LayoutChange::Experts).empty());
+  CHECK(neighboursOf(cut, LayoutChange::Experts, {1536}, /*mostTensor=*/8).empty()); // a model without experts
+}
+
 TEST_CASE("Layouts beside another one keep the micro-batch that is asked for, whatever dp has of it") {
   StepSizes step{1536};
   step.asked.microBatch = 64;

@@ -57,3 +57,28 @@ TEST_CASE("the ranks of a shard are the innermost ones of cp and dp, and ZeRO cu
   CHECK_FALSE(hasWholeGroups({.data = 24, .shard = 12}));
   CHECK_FALSE(hasWholeGroups({.data = 6, .context = 4, .shard = 6}));
 }
+
+TEST_CASE("whole experts lie on ranks of tp first, then on those of cp and dp") {
+  Pool pool;
+  pool.levels.resize(2);
+  pool.levels[0].size = 4;
+  pool.levels[1].size = 8;
+  auto ranksOf = [&](const ParallelDegrees &layout) {
+    std::optional<LayoutMesh> own = arrangeLayout(pool, layout);
+    REQUIRE(own);
+    auto ranksIn = [&](const AxisList &of) {
+      int64_t ranks = 1;
+      for (AxisId axis : own->experts)
+        ranks *= llvm::is_contained(of, axis) ? own->mesh.axis(axis).size : 1;
+      return ranks;
+    };
+    for (AxisId axis : own->tensor) // those that are left are farther out
+      CHECK((!layout.hasWholeExperts() || llvm::is_contained(own->experts, axis) || axis < own->experts.front()));
+    return std::make_tuple(ranksIn(own->tensor), ranksIn(own->context), ranksIn(own->data));
+  };
+  using Ranks = std::tuple<int64_t, int64_t, int64_t>;
+  CHECK(ranksOf({.data = 16, .tensor = 2, .experts = 8, .expertTensor = 1}) == Ranks{2, 1, 4});
+  CHECK(ranksOf({.data = 4, .tensor = 8, .experts = 2, .expertTensor = 1}) == Ranks{2, 1, 1});
+  CHECK(ranksOf({.data = 4, .tensor = 2, .context = 4, .experts = 16, .expertTensor = 1}) == Ranks{2, 4, 2});
+  CHECK(ranksOf({.data = 16, .tensor = 2, .experts = 8}) == Ranks{1, 1, 8});
+}

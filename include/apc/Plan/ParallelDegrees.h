@@ -29,6 +29,9 @@ struct ParallelDegrees {
   int64_t pipeline = 1;                           ///< pp: workers of a pipeline; 1: no pipeline
   int64_t context = 1;                            ///< cp: ways in which sequences are cut
   int64_t experts = 1;                            ///< ep: ways in which experts are spread, over ranks of dp and cp
+  /// etp: ways in which tp cuts the weights of each expert: as it cuts all others (none), or 1; ep then counts ranks of
+  /// tp, too, each of which has a part of every sequence.
+  std::optional<int64_t> expertTensor = {};
   /// sp: values between the weights that tp cuts may be cut along the sequence over tp, where that is cheapest. With 0
   /// no rank of tp has a part of a sequence, and rows are normalised whole.
   bool cutsSequences = true;
@@ -41,8 +44,11 @@ struct ParallelDegrees {
 
   friend bool operator==(const ParallelDegrees &, const ParallelDegrees &) = default;
 
-  /// Experts lie on devices that dp and cp count.
+  /// Experts lie on devices that dp, cp and tp count.
   int64_t numDevices() const { return data * context * tensor * pipeline; }
+  bool hasWholeExperts() const { return expertTensor == 1; }
+  /// The ranks over which ep may spread the experts of a stage.
+  int64_t ranksOfExperts() const { return data * context * (hasWholeExperts() ? tensor : 1); }
   int64_t numChunks() const { return chunks.value_or(1); }
   std::string scheduleName() const; ///< the one that is meant where none is given
   std::string product() const;      ///< "dp x tp x pp = 16 x 8 x 8 = 1024": of dp and tp, and of all others beyond 1
@@ -52,7 +58,8 @@ struct ParallelDegrees {
 
 /// Reads the form above; keys in any order, each at most once; degrees are 1 and zero is 0 where they are left out.
 /// Errors name `source`, the key and what would be accepted: also for chunks or a schedule without a pipeline, for an
-/// ep or a shard that does not divide the ranks of dp and cp, and for a shard without ZeRO or beside ep.
+/// ep or a shard that does not divide its ranks, for an etp between 1 and tp, or of 1 without parts of sequences, and
+/// for a shard without ZeRO or beside ep.
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source);
 
 } // namespace apc

@@ -35,6 +35,7 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));
     nearest.layout.experts = 1;
+    nearest.layout.expertTensor.reset();
   }
   std::optional<RecomputeSetting> &recompute = nearest.layout.recompute;
   if (recompute && *recompute != RecomputeSetting() && *recompute != RecomputeSetting(RecomputeChoice::Full)) {

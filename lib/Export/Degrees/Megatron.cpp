@@ -177,6 +177,8 @@ llvm::Expected<Exported> writeMegatron(const ExportSource &source, const Paralle
   }
   if (layout.experts > 1)
     arguments.add("expert-model-parallel-size", layout.experts);
+  if (layout.expertTensor)
+    arguments.add("expert-tensor-parallel-size", *layout.expertTensor);
   addStages(source, layout, arguments);
   arguments.add("micro-batch-size", *layout.microBatch);
   addTraining(source.plan, arguments);

@@ -37,6 +37,17 @@ void limitStorage(const ExportSource &source, TargetLayout &nearest) {
   }
 }
 
+/// torchtitan's experts borrow the ranks of tp (ParallelismConfig.expert_parallel_degree).
+void keepExpertsWhole(TargetLayout &nearest) {
+  ParallelDegrees &layout = nearest.layout;
+  if (layout.experts == 1 || layout.tensor == 1 || layout.hasWholeExperts())
+    return;
+  nearest.unsaid.push_back("tp cuts experts: torchtitan leaves them whole, and spreads them over ranks of tp first, each "
+                           "of which has a part of every sequence");
+  layout.expertTensor = 1;
+  layout.cutsSequences = true;
+}
+
 void limitToWholeLayers(TargetLayout &nearest) {
   std::optional<RecomputeSetting> &recompute = nearest.layout.recompute;
   if (!recompute || *recompute == RecomputeSetting() || *recompute == RecomputeSetting(RecomputeChoice::Full))
@@ -113,6 +124,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   limitStorage(source, nearest);
   limitToWholeLayers(nearest);
+  keepExpertsWhole(nearest);
   runWhole(nearest, "torchtitan");
   cutOverContexts(nearest, "torchtitan");
   unsigned numNameless = 0;

@@ -159,6 +159,15 @@ std::optional<ParallelDegrees> withShortWarmUp(const EvaluatedLayout &own, const
   return layout;
 }
 
+/// Whole experts beside tp, or experts that tp cuts.
+std::vector<ParallelDegrees> withOtherExperts(const ParallelDegrees &layout, const StepSizes &step) {
+  if (step.experts == 0 || layout.tensor == 1 || !layout.cutsSequences)
+    return {};
+  ParallelDegrees other = layout;
+  other.expertTensor = layout.hasWholeExperts() ? std::nullopt : std::optional<int64_t>(1);
+  return {other};
+}
+
 std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                      int64_t mostTensor) {
   switch (change) {
@@ -176,6 +185,8 @@ std::vector<ParallelDegrees> changed(const ParallelDegrees &layout, LayoutChange
     return withOtherStorage(layout);
   case LayoutChange::Schedule:
     return layout.pipeline > 1 ? std::vector{layout} : std::vector<ParallelDegrees>(); // `neighboursOf` splits
+  case LayoutChange::Experts:
+    return withOtherExperts(layout, step);
   }
   llvm_unreachable("a change that is none");
 }
@@ -332,7 +343,9 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
                                           int64_t mostTensor) {
   std::vector<ParallelDegrees> neighbours;
   for (ParallelDegrees &own : changed(layout, change, step, mostTensor)) {
-    own.experts = step.experts > 0 ? std::gcd(step.experts, own.data) : 1;
+    if (own.tensor == 1)
+      own.expertTensor.reset();
+    own.experts = step.experts > 0 ? std::gcd(step.experts, own.ranksOfExperts()) : 1;
     if (step.asked.schedule.empty())
       own = withBackward(std::move(own), splitsBackward(layout) != (change == LayoutChange::Schedule));
     if (std::optional<ParallelDegrees> asked = asAsked(std::move(own), step))

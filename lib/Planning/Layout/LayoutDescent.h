@@ -14,13 +14,14 @@ enum class LayoutChange {
   Recompute, ///< another policy
   Storage,   ///< weights in pieces, or whole, where there is no pipeline
   Schedule,  ///< gradients of weights apart from those of inputs, in a pipeline
+  Experts,   ///< whole, on ranks of tp too, or cut by tp
 };
 /// Stages of ZeRO that layouts have: states in pieces, and weights too.
 inline constexpr int statesCut = 1, weightsCut = 3;
 /// In the order in which they are tried: chunks, which mostly help and cost little memory, make room for the others.
-inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,  LayoutChange::Tensor,    LayoutChange::Workers,
-                                                 LayoutChange::Samples, LayoutChange::Recompute, LayoutChange::Storage,
-                                                 LayoutChange::Schedule};
+inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,   LayoutChange::Tensor,    LayoutChange::Workers,
+                                                 LayoutChange::Samples,  LayoutChange::Recompute, LayoutChange::Storage,
+                                                 LayoutChange::Schedule, LayoutChange::Experts};
 
 /// \p layout with the numbers that are asked for; none where micro-batches of such samples do not divide the batch.
 /// Under a schedule that does not take its chunks it has as many as that takes at least.
@@ -28,7 +29,7 @@ std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &
 
 /// The layouts beside another one, with one thing changed, the usual schedule, or that which splits backward passes
 /// where the other one's does, and those numbers that are asked for. dp takes the other devices, and experts are spread
-/// over as many of its ranks as can be. \p mostTensor: ways of tp.
+/// over as many of its ranks as can be, or of tp's and its. \p mostTensor: ways of tp.
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor);
 

@@ -40,15 +40,19 @@ static std::vector<bool> opsOfConstants(const OpGraph &graph) {
 
 LayoutFilter::LayoutFilter(const OpGraph &graph, const LayoutMesh &mesh, const ParallelDegrees &layout, SumsWait sums,
                            bool gathersLogits)
-    : graph(graph), mesh(mesh), replicas(mesh.replicas()), replicasOfExperts(without(replicas, mesh.experts)),
-      ofSequences(joined(mesh.context, mesh.tensor)), batchOfExperts(without(mesh.data, mesh.experts)),
+    : graph(graph), mesh(mesh), replicas(mesh.replicas()), ofSequences(joined(mesh.context, mesh.tensor)),
+      replicasOfExperts(without(layout.hasWholeExperts() ? joined(replicas, mesh.tensor) : replicas, mesh.experts)),
+      batchOfExperts(without(mesh.data, mesh.experts)), sequencesOfExperts(without(ofSequences, mesh.experts)),
       zero(layout.zero), sums(sums), gathersLogits(gathersLogits), cutsSequences(layout.cutsSequences),
-      inputs(inputFactors(graph)), experts(graph.ops.size()), isWeight(graph.weights()),
-      isOfConstants(opsOfConstants(graph)), isOfLoss(lossValues(graph)), parts(stepParts(graph)),
-      follows(graph.followers()), kindsOfOps(graph.ops.size()) {
-  AxisList contextOfExperts = without(mesh.experts, mesh.data), dataOfExperts = without(mesh.experts, mesh.context);
-  groups = {batchOfExperts, dataOfExperts, contextOfExperts, without(mesh.context, mesh.experts), mesh.tensor};
-  if (!mesh.experts.empty())
+      hasWholeExperts(layout.hasWholeExperts()), inputs(inputFactors(graph)), experts(graph.ops.size()),
+      isWeight(graph.weights()), isOfConstants(opsOfConstants(graph)), isOfLoss(lossValues(graph)),
+      parts(stepParts(graph)), follows(graph.followers()), kindsOfOps(graph.ops.size()) {
+  for (const AxisList &axes : {mesh.data, mesh.context, mesh.tensor}) {
+    const AxisList others = without(axes, mesh.experts);
+    groups.push_back(others);
+    groups.push_back(without(axes, others));
+  }
+  if (!mesh.experts.empty() || hasWholeExperts)
     experts = expertFactors(graph);
   for (size_t op = 0; op < parts.size(); ++op)
     if (parts[op] != Part::Computation) {
@@ -85,7 +89,7 @@ bool LayoutFilter::mayPass(OpId op, const Strategy &strategy) const {
 /// May a sum over micro-batches be partial over the axes of dp and cp among these?
 bool LayoutFilter::mayWait(OpId op, const AxisList &passing) const {
   auto isPassing = [&](AxisId axis) { return llvm::is_contained(passing, axis); };
-  if (llvm::any_of(replicas, isPassing))
+  if (llvm::any_of(replicasOf(op), isPassing))
     return zero <= 1 && (sums != SumsWait::ForAll || llvm::all_of(replicasOf(op), isPassing));
   return zero >= 2 || sums == SumsWait::Free || replicasOf(op).empty();
 }
@@ -109,8 +113,29 @@ bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
          !cutWeight(op) && !readsLogits(op);
 }
 
+namespace {
+/// The points of a factor that the layout has cut: of experts, the batch, sequences, rows of a table, other weights.
+constexpr int ofExperts = 16, ofBatch = 8, ofContext = 4, ofRows = 2, ofWeight = 1;
+} // namespace
+
+/// Of what whole experts compute: ranks of ep have experts of their own, and the others tokens.
+std::optional<int> LayoutFilter::scoreOfWhole(OpId op, FactorId factor, const AxisList &axes) const {
+  auto pointsIf = [&](const AxisList &wanted, int points) {
+    return axes == wanted ? std::optional(points) : std::nullopt;
+  };
+  const bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
+  if (experts[op.index()] == factor)
+    return pointsIf(mesh.experts, ofExperts);
+  if (isBatch && isSequence)
+    return pointsIf(replicasOfExperts, ofBatch + ofContext);
+  if (isBatch)
+    return pointsIf(batchOfExperts, ofBatch);
+  return isSequence ? pointsIf(sequencesOfExperts, ofContext) : std::nullopt;
+}
+
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {
-  constexpr int ofExperts = 16, ofBatch = 8, ofContext = 4, ofRows = 2, ofWeight = 1;
+  if (hasWholeExperts && experts[op.index()])
+    return scoreOfWhole(op, factor, axes);
   bool isBatch = inputs.batch[op.index()] == factor, isSequence = inputs.sequence[op.index()] == factor;
   if (experts[op.index()] == factor && axes == mesh.experts)
     return ofExperts;
@@ -155,20 +180,21 @@ int LayoutFilter::score(OpId op, const Strategy &strategy) const {
 }
 
 /// As many axes of a shard, of dp and cp, as can be, each worth a point, and no others of these; tp's together on one
-/// dim or nowhere, ep's on that of the experts.
+/// dim or nowhere, ep's on that of the experts. Ranks of tp have copies of whole experts as those of dp and cp have.
 int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
   int points = 0;
   if (std::optional<FactorId> factor = experts[op.index()])
     for (AxisId axis : mesh.experts)
       if (!llvm::is_contained(strategy.axes[factor->index()], axis))
         return -1;
+  const bool isWhole = hasWholeExperts && experts[op.index()];
   for (const AxisList &axes : strategy.axes) {
-    if (!isAllOrNothing(axes, mesh.tensor))
+    if (!isWhole && !isAllOrNothing(axes, mesh.tensor))
       return -1;
     for (AxisId axis : axes) {
-      if (!llvm::is_contained(replicas, axis))
+      if (!isWhole && !llvm::is_contained(replicas, axis))
         continue;
-      if (!llvm::is_contained(mesh.storage, axis))
+      if (!isWhole && !llvm::is_contained(mesh.storage, axis))
         return -1;
       ++points;
     }

@@ -28,7 +28,8 @@ enum class SumsWait : uint8_t { ForAll, ForSome, Free };
 ///
 /// With 3 parameters are gathered for the forward pass and again for the backward pass. With cp, dp means the ranks of
 /// both: they have the same parameters. Experts are cut over the ranks of ep, which have no copies of them; in place of
-/// those the batch is cut over the other ranks of dp while experts compute.
+/// those the batch is cut over the other ranks of dp while experts compute. Where experts are whole (etp=1), ranks of
+/// tp are such ranks of ep, or have parts of sequences, which come to the experts and go back.
 class LayoutFilter {
 public:
   /// \p sums: of ZeRO 0 and 1. Sums whose parts every rank of dp has whole cannot wait, and leave nothing to choose.
@@ -52,6 +53,7 @@ private:
   /// The points of a computation whose factor is cut over \p axes; none where the layout does not cut it so. Of a table
   /// the rows are cut, as Megatron cuts the vocabulary: a head that shares it has the same part.
   std::optional<int> scoreFactor(OpId op, FactorId factor, const AxisList &axes) const;
+  std::optional<int> scoreOfWhole(OpId op, FactorId factor, const AxisList &axes) const;
   /// The axes over which what the op works on has copies.
   const AxisList &replicasOf(OpId op) const { return experts[op.index()] ? replicasOfExperts : replicas; }
   int best(OpId op);
@@ -64,13 +66,14 @@ private:
   const OpGraph &graph;
   const LayoutMesh &mesh;
   AxisList replicas;            ///< axes of dp and cp
-  AxisList replicasOfExperts;   ///< these without ep's
   AxisList ofSequences;         ///< axes of cp and tp
+  AxisList replicasOfExperts;   ///< axes of dp and cp, and of tp where experts are whole, without ep's
   AxisList batchOfExperts;      ///< dp's axes without ep's
+  AxisList sequencesOfExperts;  ///< axes of cp and tp without ep's
   std::vector<AxisList> groups; ///< axes of which an op passes sums over all or none
   int zero;
   SumsWait sums;
-  bool gathersLogits, cutsSequences;
+  bool gathersLogits, cutsSequences, hasWholeExperts;
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
   std::vector<bool> isWeight;

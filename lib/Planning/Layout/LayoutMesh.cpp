@@ -23,9 +23,9 @@ bool LayoutMesh::hasWholeGroups() const {
 
 namespace {
 
-/// The degrees from the innermost one outwards. cp and dp are in two parts each, of which experts, or the ranks of a
-/// shard, take the first.
-enum Degree : uint8_t { Tensor, InnerContext, Context, InnerData, Data, NumDegrees };
+/// The degrees from the innermost one outwards. tp, cp and dp are in two parts each, of which experts, or the ranks of
+/// a shard, take the first.
+enum Degree : uint8_t { InnerTensor, Tensor, InnerContext, Context, InnerData, Data, NumDegrees };
 
 struct Axis {
   int64_t size;
@@ -38,9 +38,10 @@ struct Axis {
 std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout) {
   assert((!layout.shard || layout.experts == 1) && "experts have ranks of their own");
   const int64_t inner = layout.shard.value_or(layout.experts);
-  int64_t ofContext = std::gcd(inner, layout.context), ofData = inner / ofContext;
-  std::array<int64_t, NumDegrees> left = {layout.tensor, ofContext, layout.context / ofContext, ofData,
-                                          layout.data / ofData};
+  const int64_t ofTensor = layout.hasWholeExperts() ? std::gcd(inner, layout.tensor) : 1;
+  const int64_t ofContext = std::gcd(inner / ofTensor, layout.context), ofData = inner / ofTensor / ofContext;
+  std::array<int64_t, NumDegrees> left = {ofTensor, layout.tensor / ofTensor, ofContext, layout.context / ofContext,
+                                          ofData,   layout.data / ofData};
   llvm::SmallVector<int64_t, 4> sizes = pool.levelSizes();
   std::vector<Axis> parts; // innermost first
   for (size_t level = sizes.size(); level-- > 0;)
@@ -58,11 +59,10 @@ std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees 
   for (const Axis &part : llvm::reverse(parts)) {
     AxisId axis(axes.size());
     axes.push_back({"x" + std::to_string(axes.size()), part.size, part.level});
-    if (part.degree == Tensor)
-      result.tensor.push_back(axis);
-    else
-      (part.degree == Context || part.degree == InnerContext ? result.context : result.data).push_back(axis);
-    if (part.degree == InnerContext || part.degree == InnerData)
+    const bool isTensor = part.degree == Tensor || part.degree == InnerTensor;
+    const bool isContext = part.degree == Context || part.degree == InnerContext;
+    (isTensor ? result.tensor : isContext ? result.context : result.data).push_back(axis);
+    if (part.degree == InnerTensor || part.degree == InnerContext || part.degree == InnerData)
       (layout.shard ? result.storage : result.experts).push_back(axis);
   }
   if (!layout.shard)

@@ -14,7 +14,8 @@ namespace apc {
 struct LayoutMesh {
   Mesh mesh;
   AxisList data, context, tensor;
-  AxisList experts; ///< the innermost axes of `context` and `data`, cp's first
+  AxisList
+      experts; ///< the innermost axes of `context` and `data`, cp's first; before them tp's where experts are whole
   AxisList storage; ///< axes over which ZeRO cuts: such innermost ones, or all of `replicas`
 
   /// The axes over which parameters other than experts are whole: dp's and cp's.
@@ -24,8 +25,8 @@ struct LayoutMesh {
 };
 
 /// From the innermost level outwards tp takes what it can, then cp, then dp: dp=16,tp=4 on {8, 8} -> [d=8 | d=2, t=4].
-/// Experts lie on the innermost part of cp and dp, and so do the ranks of a shard. None where a degree does not divide
-/// what is left of a level.
+/// Experts lie on the innermost part of cp and dp, or of tp, cp and dp where they are whole, and the ranks of a shard
+/// on that of cp and dp. None where a degree does not divide what is left of a level.
 std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout);
 
 } // namespace apc

@@ -18,18 +18,23 @@ namespace {
 /// Seconds for which an axis cuts the batch, sequences, a dim that is both, weights, or experts.
 struct AxisVotes {
   double data = 0, context = 0, rows = 0, tensor = 0;
-  double experts = 0, wholeExperts = 0;
+  double experts = 0, otherExperts = 0; ///< of what experts compute, for which it tells them apart, or does not
+  double cutExperts = 0;                ///< cuts the weights of each
 
-  bool isTensor() const { return tensor > data + context + rows; }
+  bool isOfExperts() const { return experts > otherExperts; }
+  /// Experts are computed, and their weights not cut.
+  bool leavesExpertsWhole() const { return experts + otherExperts > 2 * cutExperts; }
+  bool isTensor() const { return tensor + cutExperts > data + context + rows; }
   bool isContext() const { return context > data && !isTensor(); }
 };
 
 /// The degrees of one stage.
 struct StageDegrees {
   int64_t data = 1, context = 1, tensor = 1, experts = 1;
+  bool hasWholeExperts = false;   ///< beside tp
   std::set<std::string> ofTensor; ///< axes
 
-  auto key() const { return std::make_tuple(data, context, tensor, experts); }
+  auto key() const { return std::make_tuple(data, context, tensor, experts, hasWholeExperts); }
 };
 
 class Recognizer {
@@ -87,14 +92,14 @@ void Recognizer::vote(const PlanChoice &choice, OpId op, std::map<std::string, A
       else if (factor && factor == inputs.batch[op.index()])
         (factor == inputs.sequence[op.index()] ? own.rows : own.data) += seconds;
       else if (factor && factor == inputs.sequence[op.index()])
-        own.context += seconds;
+        own.context += ofExperts ? 0 : seconds; // tp may cut sequences there, and attention tells what cp does
       else
-        own.tensor += seconds;
+        (ofExperts ? own.cutExperts : own.tensor) += seconds;
     }
   }
   for (auto &[axis, own] : votes)
     if (ofExperts)
-      (cutsExperts.count(axis) ? own.experts : own.wholeExperts) += seconds;
+      (cutsExperts.count(axis) ? own.experts : own.otherExperts) += seconds;
 }
 
 StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
@@ -111,9 +116,13 @@ StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
     (own.isTensor() ? degrees.tensor : own.isContext() ? degrees.context : degrees.data) *= axis.size;
     if (own.isTensor())
       degrees.ofTensor.insert(axis.name);
-    else if (own.experts > own.wholeExperts)
-      degrees.experts *= axis.size;
   }
+  degrees.hasWholeExperts = degrees.tensor > 1 && llvm::all_of(degrees.ofTensor, [&](const auto &axis) {
+                              return votes[axis].leavesExpertsWhole();
+                            });
+  for (const PlanAxis &axis : stage.mesh.axes)
+    if (degrees.hasWholeExperts || degrees.ofTensor.count(axis.name) == 0)
+      degrees.experts *= votes[axis.name].isOfExperts() ? axis.size : 1;
   return degrees;
 }
 
@@ -258,7 +267,10 @@ ParallelDegrees Recognizer::run() {
   layout.zero = layout.data * layout.context > 1 ? zeroOf(stage, degrees[index].ofTensor) : 0;
   if (layout.zero > 0)
     layout.shard = shardOf(stage, layout, degrees[index].ofTensor);
-  layout.cutsSequences = layout.tensor == 1 || cutsSequences(stage, degrees[index].ofTensor);
+  if (degrees[index].hasWholeExperts)
+    layout.expertTensor = 1;
+  layout.cutsSequences =
+      layout.tensor == 1 || layout.hasWholeExperts() || cutsSequences(stage, degrees[index].ofTensor);
   setStep(layout);
   return layout;
 }

@@ -42,8 +42,9 @@ void keepExpertsWhole(TargetLayout &nearest) {
   ParallelDegrees &layout = nearest.layout;
   if (layout.experts == 1 || layout.tensor == 1 || layout.hasWholeExperts())
     return;
-  nearest.unsaid.push_back("tp cuts experts: torchtitan leaves them whole, and spreads them over ranks of tp first, each "
-                           "of which has a part of every sequence");
+  nearest.unsaid.push_back(
+      "tp cuts experts: torchtitan leaves them whole, and spreads them over ranks of tp first, each "
+      "of which has a part of every sequence");
   layout.expertTensor = 1;
   layout.cutsSequences = true;
 }

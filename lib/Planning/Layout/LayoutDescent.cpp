@@ -209,7 +209,7 @@ public:
       inVain = *isBetter ? 0 : inVain + 1;
       kind = *isBetter ? kind : (kind + 1) % kinds;
     }
-    return mixPolicies(best, costed, tooLarge, step.layers, mayTry, tryLayout);
+    return mixPolicies(best, costed, tooLarge, step.layers, mayTry, tryLayout, knownSeconds());
   }
 
 private:
@@ -261,7 +261,7 @@ private:
     if (llvm::is_contained(tried, next) || isSlowWithoutBubble(next) || !mayTry(next))
       return std::optional(false);
     tried.push_back(next);
-    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, best.figures.stepSeconds);
+    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, knownSeconds());
     if (!figures)
       return figures.takeError();
     if (!*figures)
@@ -284,10 +284,11 @@ private:
       return false;
     const auto whole = llvm::find_if(
         costed, [&](const EvaluatedLayout &own) { return own.layout == withBackward(next, /*isSplit=*/false); });
-    return whole != costed.end() &&
-           whole->figures.stepSeconds - whole->figures.bubbleSeconds >
-               least * std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds));
+    return whole != costed.end() && whole->figures.stepSeconds - whole->figures.bubbleSeconds > least * knownSeconds();
   }
+
+  /// Of the best, here or elsewhere.
+  double knownSeconds() const { return std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds)); }
 
   EvaluatedLayout best;
   const StepSizes &step;

@@ -43,7 +43,8 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 ///   beside the best and a \p known step.
 /// - At last policies are mixed (`MixedPolicies.h`).
 ///
-/// \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// Layouts that are slower than a \p known step however much memory they take need not be made to fit. \p mayTry: of
+/// layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout,
                                               std::optional<double> known = std::nullopt);

@@ -74,7 +74,7 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
 
 llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef<EvaluatedLayout> costed,
                                             llvm::ArrayRef<EvaluatedLayout> tooLarge, int64_t layers,
-                                            MayTryLayout mayTry, TryLayout tryLayout) {
+                                            MayTryLayout mayTry, TryLayout tryLayout, std::optional<double> known) {
   struct Pair {
     double seconds;
     const EvaluatedLayout *heavy, *light;
@@ -88,7 +88,7 @@ llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef
   llvm::stable_sort(pairs, [](const Pair &a, const Pair &b) { return a.seconds < b.seconds; });
   constexpr size_t most = 3;
   for (const Pair &pair : llvm::ArrayRef(pairs).take_front(most)) {
-    if (pair.seconds >= best.figures.stepSeconds)
+    if (pair.seconds >= std::min(known.value_or(best.figures.stepSeconds), best.figures.stepSeconds))
       break;
     llvm::Expected<EvaluatedLayout> mixed = mixWith(*pair.heavy, *pair.light, layers, best, mayTry, tryLayout);
     if (!mixed)

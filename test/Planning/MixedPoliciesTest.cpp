@@ -87,6 +87,22 @@ TEST_CASE("Fewer layers are tried where those that bytes lead to have room left,
   }
 }
 
+TEST_CASE("Policies whose mix promises less than a known step are not mixed") {
+  const EvaluatedLayout heavy = layoutWith(RecomputeChoice::Full, costOfLayer);
+  const EvaluatedLayout light = layoutWith(RecomputeChoice::Norms, costOfLayer);
+  for (const bool isSlower : {false, true}) {
+    size_t tried = 0;
+    auto tryLayout = [&](const ParallelDegrees &layout,
+                         std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
+      ++tried;
+      return std::optional(layoutWith(*layout.recompute, costOfLayer).figures);
+    };
+    const double known = isSlower ? heavy.figures.stepSeconds : light.figures.stepSeconds;
+    llvm::cantFail(mixPolicies(heavy, {heavy}, {light}, layersOfModel, always, tryLayout, known));
+    CHECK((tried > 0) == isSlower);
+  }
+}
+
 TEST_CASE("A layout stays as it is where no mix is faster or allowed, and in a pipeline of one chunk") {
   Mixing slow;
   slow.costOf = [](RecomputeChoice policy) { return LayerCost{1, policy == RecomputeChoice::Full ? 2 : 11}; };

@@ -119,6 +119,8 @@ void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measureme
     fields.leaveOut("tp of experts is neither 1 nor that of the rest");
   else if (!layout.cutsSequences)
     fields.leaveOut("whole experts beside tp without parts of sequences");
+  else if (layout.shard)
+    fields.leaveOut("parameters are cut over a part of dp beside whole experts");
   else
     layout.expertTensor = 1;
 }

@@ -245,7 +245,9 @@ TEST_CASE("Layouts that do not fit devices, model or schedule are refused with w
   CHECK_THAT(refusal(gpt, "tp=4,pp=2,chunks=2,schedule=zb-h1"), Catch::Contains("zb-h1"));
   CHECK_THAT(refusal(gpt, "dp=4,pp=2,mb=2"), Catch::Contains("global batch of 12 cannot be cut"));
   CHECK_THAT(refusal(gpt, "tp=1,pp=8,mb=1"), Catch::Contains("a pipeline of 8 stages"));
-  CHECK_THAT(refusal(gpt, "dp=4,ep=2,pp=2,mb=1"), Catch::Contains("the model has none"));
+  CHECK_THAT(refusal(gpt, "dp=4,ep=2,pp=2,mb=1"), Catch::Contains("ep spreads experts, and the model has none"));
+  CHECK_THAT(refusal(gpt, "dp=2,tp=2,pp=2,etp=1,mb=1"),
+             Catch::Contains("leaves experts whole, and the model has none"));
   CHECK_THAT(refusal(trainingOf("tiny/vit/model.onnx", 2, 4), "cp=2"), Catch::Contains("cp cuts sequences"));
   CHECK_THAT(refusal(trainingOf("tiny/moe/model.onnx", 4, 8), "dp=4,ep=4"), Catch::Contains("5 experts"));
   gpt.pipeline = {4};

@@ -174,13 +174,13 @@ llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &
     return inputError("layout {0}: cp cuts sequences, and no input of the model has one (dim 1 of two or three); "
                       "accepted is cp=1",
                       layout.str());
-  if (layout.experts == 1)
+  if (layout.experts == 1 && !layout.hasWholeExperts())
     return llvm::Error::success();
   int64_t experts = numExperts(task.graph);
   if (experts == 0)
-    return inputError("layout {0}: ep spreads experts, and the model has none whose weights are one tensor; accepted "
-                      "is ep=1",
-                      layout.str());
+    return inputError("layout {0}: {1}, and the model has none whose weights are one tensor; accepted is ep=1 without "
+                      "etp",
+                      layout.str(), layout.experts > 1 ? "ep spreads experts" : "etp=1 leaves experts whole");
   if (experts % layout.experts != 0)
     return inputError("layout {0}: {1} experts cannot be spread over ep={2}; divisors of {1} are accepted",
                       layout.str(), experts, layout.experts);

@@ -7,6 +7,9 @@
 
 namespace apc {
 
+/// The points of a factor that the layout has cut: of experts, the batch, sequences, rows of a table, other weights.
+static constexpr int ofExperts = 16, ofBatch = 8, ofContext = 4, ofRows = 2, ofWeight = 1;
+
 /// The axes of two lists, outermost first.
 static AxisList joined(const AxisList &a, const AxisList &b) {
   AxisList axes = a;
@@ -112,11 +115,6 @@ bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
   return rule.work == Work::Stream && rule.isReduction(factor) && rule.factor(factor).combiner == Combiner::Sum &&
          !cutWeight(op) && !readsLogits(op);
 }
-
-namespace {
-/// The points of a factor that the layout has cut: of experts, the batch, sequences, rows of a table, other weights.
-constexpr int ofExperts = 16, ofBatch = 8, ofContext = 4, ofRows = 2, ofWeight = 1;
-} // namespace
 
 /// Of what whole experts compute: ranks of ep have experts of their own, and the others tokens.
 std::optional<int> LayoutFilter::scoreOfWhole(OpId op, FactorId factor, const AxisList &axes) const {

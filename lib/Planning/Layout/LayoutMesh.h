@@ -14,8 +14,7 @@ namespace apc {
 struct LayoutMesh {
   Mesh mesh;
   AxisList data, context, tensor;
-  AxisList
-      experts; ///< the innermost axes of `context` and `data`, cp's first; before them tp's where experts are whole
+  AxisList experts; ///< the innermost axes of `tensor` where experts are whole, then of `context`, then of `data`
   AxisList storage; ///< axes over which ZeRO cuts: such innermost ones, or all of `replicas`
 
   /// The axes over which parameters other than experts are whole: dp's and cp's.

@@ -15,8 +15,8 @@ inline RecomputeChoice policyOf(const ParallelDegrees &layout) {
 /// and the same with norms give recompute=full:2,norms. The fewest layers are looked for, as far as a few tries come,
 /// for bytes are about linear in them; the pairs that promise most come first. Layouts that differ in more than the
 /// policy make no pair. Workers of a pipeline wait for the one that recomputes most: with several chunks each, as many
-/// layers of all of them do; with one, nothing is mixed. Pairs that promise less than a \p known step are left out. \p
-/// mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// layers of all of them do; with one, nothing is mixed. Pairs that promise no less time than a \p known step are left
+/// out. \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef<EvaluatedLayout> costed,
                                             llvm::ArrayRef<EvaluatedLayout> tooLarge, int64_t layers,
                                             MayTryLayout mayTry, TryLayout tryLayout,

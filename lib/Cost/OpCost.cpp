@@ -2,8 +2,6 @@
 #include "AttentionCost.h"
 #include "LocalSizes.h"
 
-#include "llvm/ADT/Sequence.h"
-
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -80,24 +78,6 @@ NumberFormat formatOfF32Products(const Device &device, const Runtime &runtime) {
   return device.tf32ForF32 && !runtime.fullF32Products ? NumberFormat::TF32 : NumberFormat::F32;
 }
 
-/// The operands that a contraction multiplies at first; others follow, or join the result.
-constexpr size_t firstOperands = 2;
-
-/// Has a contraction a factor in its result that nothing has that it multiplies: rows of an image, or of a filter's
-/// gradient?
-bool isConvolution(const FactorRule &rule) {
-  auto isMultiplied = [&](size_t factor) {
-    return any_of(enumerate(rule.operands), [&](const auto &operand) {
-      const bool isSum = operand.index() >= firstOperands && isOfFactors(operand.value(), rule.results);
-      return !isSum && operand.value().has(FactorId(factor));
-    });
-  };
-  auto isResult = [&](size_t factor) {
-    return any_of(rule.results, [&](const RuleTensor &result) { return result.has(FactorId(factor)); });
-  };
-  return any_of(seq(rule.numFactors()), [&](size_t factor) { return isResult(factor) && !isMultiplied(factor); });
-}
-
 double localTensorBytes(const RuleTensor &tensor, ArrayRef<int64_t> localSizes) {
   return std::ceil(localElements(tensor, localSizes) * tensor.elementBits / 8);
 }
@@ -155,7 +135,7 @@ double fill(double size, double tile) { return size / (tile * std::ceil(size / t
 
 ContractionShape contractionShape(const FactorRule &rule, ArrayRef<int64_t> localSizes) {
   ContractionShape shape;
-  size_t numMultiplied = std::min(rule.operands.size(), firstOperands);
+  size_t numMultiplied = std::min<size_t>(rule.operands.size(), 2);
   for (size_t i = 0; i < rule.factors.size(); ++i) {
     auto size = static_cast<double>(localSizes[i]);
     bool isResult = any_of(rule.results, [&](const RuleTensor &result) { return result.has(FactorId(i)); });
@@ -183,7 +163,8 @@ double tileEfficiency(const ContractionShape &shape) {
   return depth / (depth + tileStartDepth) * (isAligned ? 1 : unalignedShare);
 }
 
-DeviceRates::DeviceRates(const Device &device, const Runtime &runtime) : narrowsConvolutions(device.tf32ForF32) {
+DeviceRates::DeviceRates(const Device &device, const Runtime &runtime)
+    : narrowsConvolutions(device.tf32ForF32 && !device.bf16ForF32) {
   const NumberFormat ofF32Products = formatOfF32Products(device, runtime);
   for (size_t i = 0; i < matrix.size(); ++i) {
     auto format = static_cast<NumberFormat>(i);
@@ -201,8 +182,8 @@ DeviceRates::DeviceRates(const Device &device, const Runtime &runtime) : narrows
 }
 
 NumberFormat DeviceRates::formatOf(const FactorRule &contraction, NumberFormat format) const {
-  const bool mayNarrow = narrowsConvolutions && format == NumberFormat::F32;
-  return mayNarrow && isConvolution(contraction) ? NumberFormat::TF32 : format;
+  const bool isNarrowed = narrowsConvolutions && contraction.isConvolution && format == NumberFormat::F32;
+  return isNarrowed ? NumberFormat::TF32 : format;
 }
 
 OpCost opCost(const FactorRule &rule, ArrayRef<int64_t> localSizes, NumberFormat format, const Device &device,

@@ -282,6 +282,7 @@ TEST_CASE("runtimes say whether f32 products are narrowed") {
                                 TensorShape{{64, 256, 56, 56}, 32}},
                                {TensorShape{{64, 256, 56, 56}, 32}}));
   convolution.work = Work::Contraction;
+  convolution.isConvolution = true;
   llvm::SmallVector<int64_t> sizes;
   for (const Factor &factor : convolution.factors)
     sizes.push_back(factor.size);

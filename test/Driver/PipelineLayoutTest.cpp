@@ -235,6 +235,9 @@ TEST_CASE("Whole experts of Mixtral lie on all ranks of a node beside tp, which 
   const int64_t ofExperts = int64_t(32) * 3 * 4096 * 14336 * 2;
   CHECK(whole.memory[MemoryCategory::Parameters] - cut.memory[MemoryCategory::Parameters] == ofExperts / 2);
   CHECK(whole.communicationBytes["AllGather"] < cut.communicationBytes["AllGather"]);
+  // The ranks of tp that ep leaves have seats of their own.
+  Plan wide = evaluated(request, "dp=2,tp=8,ep=4,etp=1,mb=1,zero=1,recompute=full");
+  CHECK(strategiesOf(stageOf(wide))["/model/layers.5/block_sparse_moe/Einsum_2"] == "e:device.b g:node c:device.a");
 }
 
 TEST_CASE("Layouts that do not fit devices, model or schedule are refused with what would be accepted") {

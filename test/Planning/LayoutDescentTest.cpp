@@ -241,26 +241,6 @@ TEST_CASE("Layouts beside another one fill the devices and cut the batch evenly"
   CHECK(allNeighboursOf(layout, {64}).size() < allNeighboursOf(layout, {1536}).size()); // 64 samples for dp=64
 }
 
-TEST_CASE("A descent beside a known step has no layout made to fit that is slower than that") {
-  const ParallelDegrees from = start();
-  const double first = figuresOf(from).stepSeconds;
-  auto greatestKnown = [&](std::optional<double> knownSeconds) {
-    double greatest = 0;
-    llvm::cantFail(improveLayout(
-        {from, figuresOf(from)}, {1536}, most, always,
-        [&](const ParallelDegrees &layout,
-            std::optional<double> known) -> llvm::Expected<std::optional<LayoutFigures>> {
-          greatest = std::max(greatest, *known);
-          return std::optional(figuresOf(layout));
-        },
-        knownSeconds));
-    return greatest;
-  };
-  CHECK(greatestKnown(std::nullopt) == first);
-  CHECK(greatestKnown(2 * first) == first);
-  CHECK(greatestKnown(first / 2) == first / 2);
-}
-
 TEST_CASE("A descent stays where nothing beside it can be costed") {
   auto none = [](const ParallelDegrees &, std::optional<double>) -> llvm::Expected<std::optional<LayoutFigures>> {
     return std::nullopt;

@@ -87,7 +87,7 @@ TEST_CASE("Fewer layers are tried where those that bytes lead to have room left,
   }
 }
 
-TEST_CASE("Policies whose mix promises less than a known step are not mixed") {
+TEST_CASE("Policies whose mix promises no less time than a known step are not mixed") {
   const EvaluatedLayout heavy = layoutWith(RecomputeChoice::Full, costOfLayer);
   const EvaluatedLayout light = layoutWith(RecomputeChoice::Norms, costOfLayer);
   for (const bool isSlower : {false, true}) {

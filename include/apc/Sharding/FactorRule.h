@@ -77,6 +77,7 @@ struct FactorRule {
   double flopsPerPoint = 0;
   Work work = Work::Stream;
   std::optional<FusedAttention> attention; ///< of a contraction that is an attention
+  bool isConvolution = false; ///< of a contraction: one, or a gradient of one, for which runtimes narrow f32 apart
   /// Kernels that wait for each other: the positions of a recurrent layer, each of which needs the state before it.
   int64_t steps = 1;
 

@@ -33,7 +33,7 @@ llvm::Expected<RecreatedPlan> recreate(const Plan &plan, const ParallelDegrees &
 /// The layout with one thing changed of those that are read off few bytes or ops.
 static std::vector<ParallelDegrees> neighbours(const ParallelDegrees &layout) {
   std::vector<ParallelDegrees> near;
-  if (layout.tensor > 1) {
+  if (layout.tensor > 1 && !layout.hasWholeExperts()) {
     near.push_back(layout);
     near.back().cutsSequences = !layout.cutsSequences;
   }

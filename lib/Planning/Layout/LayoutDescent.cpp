@@ -261,7 +261,7 @@ private:
     if (llvm::is_contained(tried, next) || isSlowWithoutBubble(next) || !mayTry(next))
       return std::optional(false);
     tried.push_back(next);
-    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, knownSeconds());
+    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(next, best.figures.stepSeconds);
     if (!figures)
       return figures.takeError();
     if (!*figures)

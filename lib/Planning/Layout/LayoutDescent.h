@@ -41,10 +41,9 @@ std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutC
 /// - Beside one whose strategies memory does not bind, no policy that keeps less is tried for itself.
 /// - Backward passes are not split where a layout that leaves them whole would not be worth it without its bubble,
 ///   beside the best and a \p known step.
-/// - At last policies are mixed (`MixedPolicies.h`).
+/// - At last policies are mixed (`MixedPolicies.h`), where that promises less time than the \p known step.
 ///
-/// Layouts that are slower than a \p known step however much memory they take need not be made to fit. \p mayTry: of
-/// layouts, whether the request allows them. Errors: those of \p tryLayout.
+/// \p mayTry: of layouts, whether the request allows them. Errors: those of \p tryLayout.
 llvm::Expected<EvaluatedLayout> improveLayout(EvaluatedLayout from, const StepSizes &step, int64_t mostTensor,
                                               MayTryLayout mayTry, TryLayout tryLayout,
                                               std::optional<double> known = std::nullopt);

@@ -128,7 +128,15 @@ std::optional<int> LayoutFilter::scoreOfWhole(OpId op, FactorId factor, const Ax
     return pointsIf(replicasOfExperts, ofBatch + ofContext);
   if (isBatch)
     return pointsIf(batchOfExperts, ofBatch);
-  return isSequence ? pointsIf(sequencesOfExperts, ofContext) : std::nullopt;
+  if (isSequence)
+    return pointsIf(sequencesOfExperts, ofContext);
+  // Seats of which nobody knows the sequence are tokens all the same.
+  if (inputs.sequence[op.index()] || parts[op.index()] != Part::Computation)
+    return std::nullopt;
+  const std::optional<unsigned> weight = cutWeight(op);
+  if (!weight)
+    return pointsIf(sequencesOfExperts, 0);
+  return graph.ruleOf(op).operands[*weight].has(factor) ? std::nullopt : pointsIf(sequencesOfExperts, ofContext);
 }
 
 std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const AxisList &axes) const {

@@ -36,9 +36,9 @@ struct Axis {
 } // namespace
 
 std::optional<LayoutMesh> arrangeLayout(const Pool &pool, const ParallelDegrees &layout) {
-  assert((!layout.shard || layout.experts == 1) && "experts have ranks of their own");
+  assert((!layout.shard || (layout.experts == 1 && !layout.hasWholeExperts())) && "experts have ranks of their own");
   const int64_t inner = layout.shard.value_or(layout.experts);
-  const int64_t ofTensor = layout.hasWholeExperts() && !layout.shard ? std::gcd(inner, layout.tensor) : 1;
+  const int64_t ofTensor = layout.hasWholeExperts() ? std::gcd(inner, layout.tensor) : 1;
   const int64_t ofContext = std::gcd(inner / ofTensor, layout.context), ofData = inner / ofTensor / ofContext;
   std::array<int64_t, NumDegrees> left = {ofTensor, layout.tensor / ofTensor, ofContext, layout.context / ofContext,
                                           ofData,   layout.data / ofData};

@@ -35,7 +35,8 @@ int64_t layersTogether(const ParallelDegrees &layout, int64_t layers) {
 
 /// A layout as fast as `best` or faster, with the fewest layers of \p heavy beside those of \p light.
 llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const EvaluatedLayout &light, int64_t layers,
-                                        EvaluatedLayout best, MayTryLayout mayTry, TryLayout tryLayout) {
+                                        EvaluatedLayout best, MayTryLayout mayTry, TryLayout tryLayout,
+                                        std::optional<double> known) {
   constexpr unsigned mostTries = 4;
   const auto limit = static_cast<double>(heavy.figures.memoryLimitBytes);
   const int64_t together = layersTogether(heavy.layout, layers);
@@ -49,7 +50,8 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     mixed.recompute = RecomputeSetting{policyOf(heavy.layout), next, policyOf(light.layout)};
     if (!mayTry(mixed))
       break;
-    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, best.figures.stepSeconds);
+    const double beside = best.figures.stepSeconds;
+    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, std::min(known.value_or(beside), beside));
     if (!figures)
       return figures.takeError();
     if (!*figures)
@@ -90,7 +92,7 @@ llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef
   for (const Pair &pair : llvm::ArrayRef(pairs).take_front(most)) {
     if (pair.seconds >= std::min(known.value_or(best.figures.stepSeconds), best.figures.stepSeconds))
       break;
-    llvm::Expected<EvaluatedLayout> mixed = mixWith(*pair.heavy, *pair.light, layers, best, mayTry, tryLayout);
+    llvm::Expected<EvaluatedLayout> mixed = mixWith(*pair.heavy, *pair.light, layers, best, mayTry, tryLayout, known);
     if (!mixed)
       return mixed;
     best = std::move(*mixed);

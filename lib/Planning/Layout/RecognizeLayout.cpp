@@ -81,7 +81,8 @@ private:
 
 void Recognizer::vote(const PlanChoice &choice, OpId op, std::map<std::string, AxisVotes> &votes) const {
   double seconds = choice.seconds;
-  bool ofExperts = experts[op.index()].has_value();
+  const bool ofExperts = experts[op.index()].has_value();
+  const double ofTokens = ofExperts ? 0 : seconds; // ranks of tp, too, may have tokens of their own at experts
   std::set<std::string> cutsExperts;
   for (const NamedStrategy::Cut &cut : choice.strategy.cuts) {
     std::optional<FactorId> factor = factorOf(op, cut.factor);
@@ -90,9 +91,9 @@ void Recognizer::vote(const PlanChoice &choice, OpId op, std::map<std::string, A
       if (ofExperts && factor == experts[op.index()])
         cutsExperts.insert(axis);
       else if (factor && factor == inputs.batch[op.index()])
-        (factor == inputs.sequence[op.index()] ? own.rows : own.data) += seconds;
+        (factor == inputs.sequence[op.index()] ? own.rows += ofTokens : own.data += seconds);
       else if (factor && factor == inputs.sequence[op.index()])
-        own.context += ofExperts ? 0 : seconds; // tp may cut sequences there, and attention tells what cp does
+        own.context += ofTokens;
       else
         (ofExperts ? own.cutExperts : own.tensor) += seconds;
     }
@@ -123,6 +124,7 @@ StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
   for (const PlanAxis &axis : stage.mesh.axes)
     if (degrees.hasWholeExperts || degrees.ofTensor.count(axis.name) == 0)
       degrees.experts *= votes[axis.name].isOfExperts() ? axis.size : 1;
+  degrees.hasWholeExperts = degrees.hasWholeExperts && degrees.experts > 1; // others are copies, as without experts
   return degrees;
 }
 

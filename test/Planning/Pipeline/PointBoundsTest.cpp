@@ -259,6 +259,10 @@ TEST_CASE("few micro-batches leave workers idle until one has gone through all l
   for (LayerMinima &layer : layers)
     layer.back = 0;
   CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 16));
+  for (LayerMinima &layer : layers) // 80 s for the bytes of a worker, less what the limit allows
+    layer.withBytes = {layer.step + 20};
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {40}).value() == Approx(48 + 80 - 40 + 16));
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {80}).value() == Approx(48 + 16));
   layers[9].isAwaited = false;
   CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 7));
 }

@@ -77,6 +77,7 @@ mlir::FailureOr<FactorRule> convolutionGradientRule(mlir::Operation *op) {
   builder.addLinear({isOfData ? 0U : 1U});
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
+  rule.isConvolution = true;
   setFlops(rule, convolutionFlops(*sizes, /*transposed=*/false));
   return rule;
 }

@@ -239,6 +239,7 @@ mlir::FailureOr<FactorRule> convolutionRule(mlir::Operation *op, ConvolutionForm
   addResult(builder, op->getResult(0), factors.result);
   builder.setWork(Work::Contraction);
   FactorRule rule = builder.take();
+  rule.isConvolution = true;
   setFlops(rule, convolutionFlops(*sizes, form.transposed));
   return rule;
 }

@@ -90,8 +90,8 @@ double secondsThrough(llvm::ArrayRef<LayerMinima> layers, bool splitsBackward) {
   return most;
 }
 
-/// Nobody has anything but forward passes to do before a micro-batch has gone through all layers, and few micro-batches
-/// are not enough for all workers; none where layers do not all wait for each other.
+/// The workers have forward passes alone to do before a micro-batch has gone through all layers, and few micro-batches
+/// are not enough for all of them; 0 where layers do not all wait for each other.
 double secondsBehindRamp(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers,
                          llvm::ArrayRef<double> budgets) {
   const auto isChained = [](const LayerMinima &layer) { return layer.followsBefore && layer.isAwaited; };

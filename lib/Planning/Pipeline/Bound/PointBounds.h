@@ -27,8 +27,9 @@ struct BoundedPoint {
 ///   head of both passes + (both passes of all micro-batches of its stages);
 /// - one micro-batch takes its way through all stages and back: the sum of both passes, where B is whole;
 /// - where layers wait for each other both ways, no worker has anything but F to do before one micro-batch has gone
-///   forward through all stages, in f seconds. All F of m micro-batches take m f of the p workers together, which so
-///   are idle for (p - m) f where m < p: (step of all layers + (p - m) f) / p.
+///   forward through all stages, which takes the sum of their F. All F of m micro-batches are m times that sum of work,
+///   so that p workers are idle for p - m times it together where m < p, and no less than that of the layers' forward:
+///   (step of all layers + (p - m) (forward of all layers)) / p.
 ///
 /// With one chunk stages and workers are one: the largest of these at the best cut, of all cuts, bounds all (dynamic
 /// programming, O(p k^2) for k layers). With several chunks a worker has runs of layers from here and there, and the r

@@ -109,7 +109,7 @@ void setRoutes(Measurement &row) {
 
 void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measurement &row) {
   ParallelDegrees &layout = row.layout;
-  if (row.model.experts == 0 || layout.tensor == 1 || stated == layout.tensor)
+  if (layout.tensor == 1 || stated == layout.tensor)
     return;
   const int64_t ranks = layout.data * layout.context;
   const bool isImplied = ranks % layout.experts != 0 && ranks * layout.tensor % layout.experts == 0;

@@ -50,7 +50,7 @@ void checkDegrees(Fields &fields, const Measurement &row);
 void setTables(Measurement &row);
 /// Each rank of cp routes the tokens of its own part of the sequence, and where experts are whole each rank of tp does.
 void setRoutes(Measurement &row);
-/// Of a row with shape and degrees: experts are whole where that is \p stated, or where ep counts ranks of tp;
+/// Of a row with experts and degrees: these are whole where that is \p stated, or where ep counts ranks of tp;
 /// otherwise tp cuts them as it cuts the rest.
 void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measurement &row);
 /// Of a test row, whose shape and degrees are set, what its libraries hold beside the program; what is alive between

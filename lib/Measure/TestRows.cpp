@@ -171,7 +171,8 @@ Measurement readTestRow(const CsvTable &table, const CsvRow &cells) {
   setModelOfTest(fields, row.model);
   setLayoutOfTest(fields, row);
   checkGroupSize(fields, row);
-  setTensorOfExperts(fields, fields.whole("etp", row.layout.tensor), row);
+  if (row.model.experts > 0)
+    setTensorOfExperts(fields, fields.whole("etp", row.layout.tensor), row);
   setTables(row);
   setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);

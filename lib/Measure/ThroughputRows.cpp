@@ -255,7 +255,8 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   setFigures(fields, row);
   setModel(fields, row.model);
   setLayout(fields, row);
-  setTensorOfExperts(fields, tensorOfExpertsIn(fields.text("notes")), row);
+  if (row.model.experts > 0)
+    setTensorOfExperts(fields, tensorOfExpertsIn(fields.text("notes")), row);
   setTables(row);
   setRoutes(row);
   setPrecision(fields, fields.text("precision"), row);

@@ -205,11 +205,17 @@ TEST_CASE("ep spreads experts over ranks of dp, which then have no copies of the
   }
 }
 
-TEST_CASE("Mixtral's tokens go to the ranks of their experts and come back") {
-  PlanRequest request = requestOf({"mixtral_8x7b.onnx", 8, "dgx-h100"});
+/// A training step of Mixtral with a sample for each of so many H100.
+static PlanRequest mixtralOn(int64_t devices) {
+  PlanRequest request = requestOf({"mixtral_8x7b.onnx", devices, "dgx-h100"});
   request.mode = StepMode::Train;
   request.loss = "cross-entropy";
-  request.globalBatch = 8;
+  request.globalBatch = devices;
+  return request;
+}
+
+TEST_CASE("Mixtral's tokens go to the ranks of their experts and come back") {
+  PlanRequest request = mixtralOn(8);
   Plan plan = evaluated(request, "dp=8,ep=8,mb=1,recompute=full"),
        whole = evaluated(request, "dp=8,mb=1,recompute=full");
   CHECK(whole.communicationBytes["AllToAll"] == 0);
@@ -221,10 +227,7 @@ TEST_CASE("Mixtral's tokens go to the ranks of their experts and come back") {
 }
 
 TEST_CASE("Whole experts of Mixtral lie on all ranks of a node beside tp, which then sends them tokens") {
-  PlanRequest request = requestOf({"mixtral_8x7b.onnx", 16, "dgx-h100"});
-  request.mode = StepMode::Train;
-  request.loss = "cross-entropy";
-  request.globalBatch = 16;
+  PlanRequest request = mixtralOn(16);
   Plan whole = evaluated(request, "dp=4,tp=4,ep=8,etp=1,mb=1,zero=1,recompute=full"),
        cut = evaluated(request, "dp=4,tp=4,ep=4,mb=1,zero=1,recompute=full");
   std::map<std::string, std::string> strategies = strategiesOf(stageOf(whole));

@@ -86,6 +86,7 @@ TEST_CASE("tp cuts experts as it cuts the rest, or not at all") {
   CHECK(rowOf("1").model.routedParts == 2);
   CHECK(rowOf("1", "no").leftOut == "whole experts beside tp without parts of sequences");
   CHECK(rowOf("4").leftOut == "tp of experts is neither 1 nor that of the rest");
+  CHECK(reasonOfTest({{"etp", "0"}}).empty()); // no experts
 }
 
 TEST_CASE("tests that cannot be used have a reason") {

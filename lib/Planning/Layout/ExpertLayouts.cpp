@@ -161,7 +161,7 @@ std::optional<double> ExpertTrials::secondsOf(const ParallelDegrees &layout) con
 std::optional<ParallelDegrees> ExpertTrials::layoutOf(int64_t tensor, int64_t workers, int zero) const {
   ParallelDegrees layout{devices / tensor / workers, tensor, zero};
   layout.pipeline = workers;
-  layout.experts = step.experts > 0 ? std::gcd(step.experts, layout.data) : 1;
+  layout.experts = mostExpertRanks(layout, step);
   layout.microBatch = workers > 1 ? 1 : std::gcd(std::max<int64_t>(1, step.batch / layout.data), int64_t(4));
   layout.recompute = RecomputeChoice::None;
   return asAsked(layout, step);

@@ -209,7 +209,7 @@ public:
       inVain = *isBetter ? 0 : inVain + 1;
       kind = *isBetter ? kind : (kind + 1) % kinds;
     }
-    return mixPolicies(best, costed, tooLarge, step.layers, mayTry, tryLayout, knownSeconds());
+    return mixPolicies(best, costed, tooLarge, step.layers, mayTry, tryLayout, known);
   }
 
 private:
@@ -284,11 +284,9 @@ private:
       return false;
     const auto whole = llvm::find_if(
         costed, [&](const EvaluatedLayout &own) { return own.layout == withBackward(next, /*isSplit=*/false); });
-    return whole != costed.end() && whole->figures.stepSeconds - whole->figures.bubbleSeconds > least * knownSeconds();
+    return whole != costed.end() &&
+           whole->figures.stepSeconds - whole->figures.bubbleSeconds > least * leastKnown(best, known);
   }
-
-  /// Of the best, here or elsewhere.
-  double knownSeconds() const { return std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds)); }
 
   EvaluatedLayout best;
   const StepSizes &step;
@@ -340,13 +338,17 @@ std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &
   return asked.schedule.empty() || layout.pipeline == 1 ? layout : underSchedule(layout, asked.schedule);
 }
 
+int64_t mostExpertRanks(const ParallelDegrees &layout, const StepSizes &step) {
+  return step.experts > 0 ? std::gcd(step.experts, layout.ranksOfExperts()) : 1;
+}
+
 std::vector<ParallelDegrees> neighboursOf(const ParallelDegrees &layout, LayoutChange change, const StepSizes &step,
                                           int64_t mostTensor) {
   std::vector<ParallelDegrees> neighbours;
   for (ParallelDegrees &own : changed(layout, change, step, mostTensor)) {
     if (own.tensor == 1)
       own.expertTensor.reset();
-    own.experts = step.experts > 0 ? std::gcd(step.experts, own.ranksOfExperts()) : 1;
+    own.experts = mostExpertRanks(own, step);
     if (step.asked.schedule.empty())
       own = withBackward(std::move(own), splitsBackward(layout) != (change == LayoutChange::Schedule));
     if (std::optional<ParallelDegrees> asked = asAsked(std::move(own), step))

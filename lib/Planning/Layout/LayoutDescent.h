@@ -27,6 +27,9 @@ inline constexpr LayoutChange layoutChanges[] = {LayoutChange::Chunks,   LayoutC
 /// Under a schedule that does not take its chunks it has as many as that takes at least.
 std::optional<ParallelDegrees> asAsked(ParallelDegrees layout, const StepSizes &step);
 
+/// The most ways of ep that spread the experts of a step evenly over ranks of a layout; 1 without experts.
+int64_t mostExpertRanks(const ParallelDegrees &layout, const StepSizes &step);
+
 /// The layouts beside another one, with one thing changed, the usual schedule, or that which splits backward passes
 /// where the other one's does, and those numbers that are asked for. dp takes the other devices, and experts are spread
 /// over as many of its ranks as can be, or of tp's and its. \p mostTensor: ways of tp.

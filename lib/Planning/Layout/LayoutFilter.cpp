@@ -195,12 +195,16 @@ int LayoutFilter::scoreStorage(OpId op, const Strategy &strategy) const {
         return -1;
   const bool isWhole = hasWholeExperts && experts[op.index()];
   for (const AxisList &axes : strategy.axes) {
-    if (!isWhole && !isAllOrNothing(axes, mesh.tensor))
+    if (isWhole) {
+      points += static_cast<int>(axes.size());
+      continue;
+    }
+    if (!isAllOrNothing(axes, mesh.tensor))
       return -1;
     for (AxisId axis : axes) {
-      if (!isWhole && !llvm::is_contained(replicas, axis))
+      if (!llvm::is_contained(replicas, axis))
         continue;
-      if (!isWhole && !llvm::is_contained(mesh.storage, axis))
+      if (!llvm::is_contained(mesh.storage, axis))
         return -1;
       ++points;
     }

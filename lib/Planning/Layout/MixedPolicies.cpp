@@ -50,8 +50,7 @@ llvm::Expected<EvaluatedLayout> mixWith(const EvaluatedLayout &heavy, const Eval
     mixed.recompute = RecomputeSetting{policyOf(heavy.layout), next, policyOf(light.layout)};
     if (!mayTry(mixed))
       break;
-    const double beside = best.figures.stepSeconds;
-    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, std::min(known.value_or(beside), beside));
+    llvm::Expected<std::optional<LayoutFigures>> figures = tryLayout(mixed, leastKnown(best, known));
     if (!figures)
       return figures.takeError();
     if (!*figures)
@@ -90,7 +89,7 @@ llvm::Expected<EvaluatedLayout> mixPolicies(EvaluatedLayout best, llvm::ArrayRef
   llvm::stable_sort(pairs, [](const Pair &a, const Pair &b) { return a.seconds < b.seconds; });
   constexpr size_t most = 3;
   for (const Pair &pair : llvm::ArrayRef(pairs).take_front(most)) {
-    if (pair.seconds >= std::min(known.value_or(best.figures.stepSeconds), best.figures.stepSeconds))
+    if (pair.seconds >= leastKnown(best, known))
       break;
     llvm::Expected<EvaluatedLayout> mixed = mixWith(*pair.heavy, *pair.light, layers, best, mayTry, tryLayout, known);
     if (!mixed)

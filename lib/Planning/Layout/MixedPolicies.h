@@ -10,6 +10,11 @@ inline RecomputeChoice policyOf(const ParallelDegrees &layout) {
   return layout.recompute ? layout.recompute->policy : RecomputeChoice::None;
 }
 
+/// The seconds of \p best, or of a step that is known elsewhere and takes less.
+inline double leastKnown(const EvaluatedLayout &best, std::optional<double> known) {
+  return std::min(best.figures.stepSeconds, known.value_or(best.figures.stepSeconds));
+}
+
 /// \p best, or a faster layout that recomputes some of its \p layers by the policy of one of \p costed, which fits, and
 /// the others by that of one of \p tooLarge, which keeps more and does not fit: dp=512,tp=2,zero=3,mb=3,recompute=full
 /// and the same with norms give recompute=full:2,norms. The fewest layers are looked for, as far as a few tries come,

@@ -118,13 +118,13 @@ StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
     if (own.isTensor())
       degrees.ofTensor.insert(axis.name);
   }
-  degrees.hasWholeExperts = degrees.tensor > 1 && llvm::all_of(degrees.ofTensor, [&](const auto &axis) {
-                              return votes[axis].leavesExpertsWhole();
-                            });
+  const bool areWhole =
+      llvm::all_of(degrees.ofTensor, [&](const auto &axis) { return votes[axis].leavesExpertsWhole(); });
   for (const PlanAxis &axis : stage.mesh.axes)
-    if (degrees.hasWholeExperts || degrees.ofTensor.count(axis.name) == 0)
+    if (areWhole || degrees.ofTensor.count(axis.name) == 0)
       degrees.experts *= votes[axis.name].isOfExperts() ? axis.size : 1;
-  degrees.hasWholeExperts = degrees.hasWholeExperts && degrees.experts > 1; // others are copies, as without experts
+  // Without ep each rank has copies of all experts, with or without etp.
+  degrees.hasWholeExperts = areWhole && degrees.tensor > 1 && degrees.experts > 1;
   return degrees;
 }
 

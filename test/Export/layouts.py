@@ -149,16 +149,17 @@ TARGETS = {
                  {"split": "schedule zb-h1: Megatron runs 1f1b", "copies": "3 copies that run in turn"}),
     "torchtitan": (read_torchtitan, {"infer": "for inference", "uneven": UNEVEN},
                    {"pipeline": "ZeRO 1 leaves parameters whole", "copies": "3 copies that run in turn",
-                    "cut_experts": "torchtitan leaves them whole"}),
+                    "cut_experts": "torchtitan leaves them whole", "copied_experts": "torchtitan cuts them as it cuts the rest"}),
     "deepspeed": (read_deepspeed, {"infer": "for inference", "pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages",
-                                   "experts": "experts are spread", "whole_experts": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
-                  {"zero3": "the model's code says that to DeepSpeed"}),
+                                   "experts": "experts are spread", "whole_experts": "experts are spread", "seats": "experts are spread", "context": "sequences are cut over 5 ranks", "uneven": UNEVEN},
+                  {"zero3": "the model's code says that to DeepSpeed", "copied_experts": "DeepSpeed cuts them as it cuts the rest"}),
     "hf": (read_huggingface, {"pipeline": "the plan has stages", "split": "the plan has stages", "sharded": "the plan has stages", "experts": "the plan has stages", "whole_experts": "the plan has stages",
+                              "seats": "a tp_plan has no style", "copied_experts": "a tp_plan has no style",
                               "whole": "refuses DDP with TP", "copies": "refuses DDP with TP", "uneven": UNEVEN},
            {"context": "ZeRO 2 leaves parameters whole"}),
     "galvatron": (read_galvatron, {"infer": "for inference", "zero3": "powers of two alone", "context": "sequences are cut in all ops",
-                                   "experts": "experts are spread", "whole_experts": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN, "groups": "powers of two alone"},
-                  {"split": "schedule zb-h1: Galvatron runs 1f1b", "copies": "3 copies that run in turn"}),
+                                   "experts": "experts are spread", "whole_experts": "experts are spread", "seats": "experts are spread", "resnet": "no repeated layers", "uneven": UNEVEN, "groups": "powers of two alone"},
+                  {"split": "schedule zb-h1: Galvatron runs 1f1b", "copies": "3 copies that run in turn", "copied_experts": "Galvatron cuts them as it cuts the rest"}),
 }
 
 

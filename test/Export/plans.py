@@ -17,6 +17,8 @@ LAYOUTS = {
     "split": ("gpt", "dp=2,pp=2,mb=1,zero=1,schedule=zb-h1", ["--global-batch", "12"]),
     "experts": ("moe", "dp=5,ep=5,pp=2,mb=1,zero=1", ["--global-batch", "20"]),
     "whole_experts": ("moe", "dp=1,tp=5,ep=5,etp=1,pp=2,mb=1,zero=0", ["--global-batch", "20"]),
+    "seats": ("moe", "dp=1,tp=10,ep=5,etp=1,mb=1,zero=0", ["--global-batch", "20"]),
+    "copied_experts": ("moe", "dp=2,tp=2,etp=1,mb=1,zero=1", ["--global-batch", "20"]),
     "copies": ("gpt", "dp=2,tp=2,mb=3,copies=3", []),
     "groups": ("gpt", "dp=6,mb=1,zero=3,shard=3", []),
 }

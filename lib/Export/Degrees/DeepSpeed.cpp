@@ -29,6 +29,7 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
     return std::move(error);
   TargetLayout nearest{layout, {}};
   runWhole(nearest, "DeepSpeed");
+  cutCopiedExperts(nearest, "DeepSpeed");
   if (layout.zero < 3)
     cutOverAll(nearest, "DeepSpeed's ZeRO 1 and 2");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {

@@ -35,6 +35,7 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   cutBetweenLayers(nearest, *layers, "Galvatron");
   runWhole(nearest, "Galvatron");
+  cutCopiedExperts(nearest, "Galvatron");
   cutOverAll(nearest, "Galvatron");
   std::string schedule = layout.scheduleName();
   if (layout.pipeline > 1 && schedule != "1f1b" && schedule != "gpipe") {

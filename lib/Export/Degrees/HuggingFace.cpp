@@ -21,6 +21,9 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
   refusals.addIf(source.plan.pipeline.has_value(), "the plan has stages, and ParallelismConfig has no degree for them");
   refusals.addIf(layout.zero == 0 && layout.data > 1 && layout.tensor > 1,
                  "whole parameters on ranks of dp beside cut weights: Accelerate refuses DDP with TP");
+  refusals.addIf(
+      layout.hasWholeExperts(),
+      "experts are whole on ranks of tp, each of which has tokens of its own: a tp_plan has no style for that");
   refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (llvm::Error error = refusals.take())
     return std::move(error);
@@ -35,7 +38,6 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));
     nearest.layout.experts = 1;
-    nearest.layout.expertTensor.reset();
   }
   std::optional<RecomputeSetting> &recompute = nearest.layout.recompute;
   if (recompute && *recompute != RecomputeSetting() && *recompute != RecomputeSetting(RecomputeChoice::Full)) {
@@ -44,6 +46,12 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
     recompute = RecomputeSetting(isFull ? RecomputeChoice::Full : RecomputeChoice::None);
   }
   return nearest;
+}
+
+/// Does the factor tell matrices apart that are multiplied one by one, as experts do?
+static bool isOfBatches(const FactorRule &rule, FactorId factor) {
+  return !rule.isReduction(factor) &&
+         llvm::all_of(rule.operands, [&](const RuleTensor &operand) { return operand.has(factor); });
 }
 
 /// By module, layers together, the style in which its weight is cut: {"h.*.c_fc", "colwise"}. Where layers differ, the
@@ -64,7 +72,7 @@ static std::map<std::string, std::string> stylesOf(const ExportSource &source, c
       std::string style;
       for (const DimFactors &dim : rule.operands[index].dims)
         for (FactorId factor : dim)
-          if (!own.strategy.axes[factor.index()].empty())
+          if (!own.strategy.axes[factor.index()].empty() && !isOfBatches(rule, factor))
             style = rule.isReduction(factor) ? "rowwise" : "colwise";
       auto [entry, isNew] = styles.try_emplace(module, style);
       if (!isNew && entry->second != style)

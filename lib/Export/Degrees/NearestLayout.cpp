@@ -34,6 +34,15 @@ void cutOverContexts(TargetLayout &nearest, llvm::StringRef runner) {
     cutOverAll(nearest, runner);
 }
 
+void cutCopiedExperts(TargetLayout &nearest, llvm::StringRef tool) {
+  if (nearest.layout.experts > 1 || !nearest.layout.hasWholeExperts())
+    return;
+  nearest.unsaid.push_back(llvm::formatv(
+      "experts are whole on ranks of tp, each of which has tokens of its own: {0} cuts them as it cuts the rest",
+      tool));
+  nearest.layout.expertTensor.reset();
+}
+
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool) {
   for (auto [stage, layer] : layers.splits)
     nearest.unsaid.push_back(

@@ -19,6 +19,9 @@ void cutOverAll(TargetLayout &nearest, llvm::StringRef runner);
 /// The same where groups of them hold a part of the ranks of cp; \p runner cuts over all of these ("torchtitan").
 void cutOverContexts(TargetLayout &nearest, llvm::StringRef runner);
 
+/// The same where whole experts are not spread; \p tool cuts them over ranks of tp, too.
+void cutCopiedExperts(TargetLayout &nearest, llvm::StringRef tool);
+
 /// Says which stages begin inside of layers; \p tool cuts between layers.
 void cutBetweenLayers(TargetLayout &nearest, const ModelLayers &layers, llvm::StringRef tool);
 

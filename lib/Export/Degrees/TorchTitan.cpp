@@ -126,6 +126,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   limitStorage(source, nearest);
   limitToWholeLayers(nearest);
   keepExpertsWhole(nearest);
+  cutCopiedExperts(nearest, "torchtitan"); // TensorParallel of apply_moe_ep_tp, where the mesh has no ep
   runWhole(nearest, "torchtitan");
   cutOverContexts(nearest, "torchtitan");
   unsigned numNameless = 0;

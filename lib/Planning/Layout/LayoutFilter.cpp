@@ -1,6 +1,8 @@
 // Strategies by layout: batch and weights of computations, storage of parameters and states.
 #include "LayoutFilter.h"
 
+#include "../Parts/CutWeight.h"
+
 #include "apc/Graph/LossValues.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -113,7 +115,7 @@ bool LayoutFilter::cutsGatheredLogits(OpId op, const Strategy &strategy) const {
 bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
   const FactorRule &rule = graph.ruleOf(op);
   return rule.work == Work::Stream && rule.isReduction(factor) && rule.factor(factor).combiner == Combiner::Sum &&
-         !cutWeight(op) && !readsLogits(op);
+         !cutWeight(graph, isWeight, op) && !readsLogits(op);
 }
 
 /// Of what whole experts compute: ranks of ep have experts of their own, and the others tokens.
@@ -133,7 +135,7 @@ std::optional<int> LayoutFilter::scoreOfWhole(OpId op, FactorId factor, const Ax
   // Seats of which nobody knows the sequence are tokens all the same.
   if (inputs.sequence[op.index()] || parts[op.index()] != Part::Computation)
     return std::nullopt;
-  const std::optional<unsigned> weight = cutWeight(op);
+  const std::optional<unsigned> weight = cutWeight(graph, isWeight, op);
   if (!weight)
     return pointsIf(sequencesOfExperts, 0);
   return graph.ruleOf(op).operands[*weight].has(factor) ? std::nullopt : pointsIf(sequencesOfExperts, ofContext);
@@ -162,7 +164,7 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
   if (axes != mesh.tensor)
     return std::nullopt;
   const FactorRule &rule = graph.ruleOf(op);
-  std::optional<unsigned> weight = cutWeight(op);
+  std::optional<unsigned> weight = cutWeight(graph, isWeight, op);
   if (!weight || !rule.operands[*weight].has(factor))
     return 0;
   return rule.operands[*weight].sparse && rule.isReduction(factor) ? ofRows : ofWeight;
@@ -216,7 +218,7 @@ uint32_t LayoutFilter::kindOf(OpId op) {
   std::optional<uint32_t> &kind = kindsOfOps[op.index()];
   if (!kind)
     kind = kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
-                       cutWeight(op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()],
+                       cutWeight(graph, isWeight, op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()],
                        isOfConstants[op.index()]});
   return *kind;
 }
@@ -231,18 +233,6 @@ int LayoutFilter::best(OpId op) {
   for (const Strategy &strategy : enumerateStrategies(graph.ruleOf(op), mesh.mesh))
     best = std::max(*best, score(op, strategy));
   return *best;
-}
-
-/// The operand of a contraction, or the table of an embedding, that is a weight and that tp therefore cuts. The mask of
-/// an attention, which may be made of constants alone, is none: tp cuts the heads.
-std::optional<unsigned> LayoutFilter::cutWeight(OpId op) const {
-  const FactorRule &rule = graph.ruleOf(op);
-  if (rule.attention)
-    return std::nullopt;
-  for (auto [index, value] : llvm::enumerate(graph.op(op).operands))
-    if (value && isWeight[value->index()] && (rule.work == Work::Contraction || rule.operands[index].sparse))
-      return static_cast<unsigned>(index);
-  return std::nullopt;
 }
 
 } // namespace apc

@@ -58,7 +58,6 @@ private:
   const AxisList &replicasOf(OpId op) const { return experts[op.index()] ? replicasOfExperts : replicas; }
   int best(OpId op);
   bool cutsStorage(OpId op) const;
-  std::optional<unsigned> cutWeight(OpId op) const;
   bool sumsRows(OpId op, FactorId factor) const;
   bool readsLogits(OpId op) const;
   bool cutsGatheredLogits(OpId op, const Strategy &strategy) const;

@@ -1,6 +1,7 @@
 // Votes of ops for what each axis is there for.
 #include "apc/Planning/RecognizeLayout.h"
 
+#include "../Parts/CutWeight.h"
 #include "../Parts/ExpertFactors.h"
 #include "../Parts/InputFactors.h"
 #include "../Parts/StepParts.h"
@@ -20,10 +21,14 @@ struct AxisVotes {
   double data = 0, context = 0, rows = 0, tensor = 0;
   double experts = 0, otherExperts = 0; ///< of what experts compute, for which it tells them apart, or does not
   double cutExperts = 0;                ///< cuts the weights of each
+  double tokensOfExperts = 0;           ///< cuts what they read
 
+  double ofExperts() const { return experts + otherExperts; }
   bool isOfExperts() const { return experts > otherExperts; }
   /// Experts are computed, and their weights not cut.
-  bool leavesExpertsWhole() const { return experts + otherExperts > 2 * cutExperts; }
+  bool leavesExpertsWhole() const { return ofExperts() > 2 * cutExperts; }
+  /// Its ranks have other experts, or tokens, each.
+  bool sharesExperts() const { return 2 * (experts + tokensOfExperts) > ofExperts(); }
   bool isTensor() const { return tensor + cutExperts > data + context + rows; }
   bool isContext() const { return context > data && !isTensor(); }
 };
@@ -40,8 +45,8 @@ struct StageDegrees {
 class Recognizer {
 public:
   Recognizer(const OpGraph &graph, const Plan &plan)
-      : graph(graph), plan(plan), inputs(inputFactors(graph)), experts(expertFactors(graph)), parts(stepParts(graph)),
-        follows(graph.followers()) {
+      : graph(graph), plan(plan), inputs(inputFactors(graph)), experts(expertFactors(graph)), isWeight(graph.weights()),
+        parts(stepParts(graph)), follows(graph.followers()) {
     for (auto [index, op] : llvm::enumerate(graph.ops))
       ops[op.name] = OpId(index);
   }
@@ -60,6 +65,11 @@ private:
         return FactorId(index);
     return std::nullopt;
   }
+  /// Is the factor one of the weight that tp cuts?
+  bool isOfWeight(OpId op, std::optional<FactorId> factor) const {
+    std::optional<unsigned> weight = cutWeight(graph, isWeight, op);
+    return factor && weight && graph.ruleOf(op).operands[*weight].has(*factor);
+  }
   bool isForward(OpId op) const { return parts[op.index()] == StepPart::Computation && !follows[op.index()]; }
 
   void vote(const PlanChoice &choice, OpId op, std::map<std::string, AxisVotes> &votes) const;
@@ -74,6 +84,7 @@ private:
   const Plan &plan;
   InputFactors inputs;
   std::vector<std::optional<FactorId>> experts;
+  std::vector<bool> isWeight; ///< by value
   std::vector<StepPart> parts;
   std::vector<bool> follows;
   llvm::StringMap<OpId> ops;
@@ -86,16 +97,22 @@ void Recognizer::vote(const PlanChoice &choice, OpId op, std::map<std::string, A
   std::set<std::string> cutsExperts;
   for (const NamedStrategy::Cut &cut : choice.strategy.cuts) {
     std::optional<FactorId> factor = factorOf(op, cut.factor);
+    const bool isBatch = factor && factor == inputs.batch[op.index()],
+               isSequence = factor && factor == inputs.sequence[op.index()];
     for (const std::string &axis : cut.axes) {
       AxisVotes &own = votes[axis];
-      if (ofExperts && factor == experts[op.index()])
+      if (ofExperts && factor == experts[op.index()]) {
         cutsExperts.insert(axis);
-      else if (factor && factor == inputs.batch[op.index()])
-        (factor == inputs.sequence[op.index()] ? own.rows += ofTokens : own.data += seconds);
-      else if (factor && factor == inputs.sequence[op.index()])
+        continue;
+      }
+      if (ofExperts)
+        (isOfWeight(op, factor) ? own.cutExperts : own.tokensOfExperts) += seconds;
+      if (isBatch)
+        (isSequence ? own.rows += ofTokens : own.data += seconds);
+      else if (isSequence)
         own.context += ofTokens;
-      else
-        (ofExperts ? own.cutExperts : own.tensor) += seconds;
+      else if (!ofExperts)
+        own.tensor += seconds;
     }
   }
   for (auto &[axis, own] : votes)
@@ -118,13 +135,15 @@ StageDegrees Recognizer::degreesOf(const StagePlan &stage) const {
     if (own.isTensor())
       degrees.ofTensor.insert(axis.name);
   }
-  const bool areWhole =
-      llvm::all_of(degrees.ofTensor, [&](const auto &axis) { return votes[axis].leavesExpertsWhole(); });
+  auto allOfTensor = [&](auto test) {
+    return llvm::all_of(degrees.ofTensor, [&](const auto &axis) { return (votes[axis].*test)(); });
+  };
+  const bool areWhole = allOfTensor(&AxisVotes::leavesExpertsWhole);
   for (const PlanAxis &axis : stage.mesh.axes)
     if (areWhole || degrees.ofTensor.count(axis.name) == 0)
       degrees.experts *= votes[axis.name].isOfExperts() ? axis.size : 1;
-  // Without ep each rank has copies of all experts, with or without etp.
-  degrees.hasWholeExperts = areWhole && degrees.tensor > 1 && degrees.experts > 1;
+  degrees.hasWholeExperts =
+      areWhole && degrees.tensor > 1 && (degrees.experts > 1 || allOfTensor(&AxisVotes::sharesExperts));
   return degrees;
 }
 

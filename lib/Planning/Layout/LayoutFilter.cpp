@@ -218,8 +218,8 @@ uint32_t LayoutFilter::kindOf(OpId op) {
   std::optional<uint32_t> &kind = kindsOfOps[op.index()];
   if (!kind)
     kind = kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
-                       cutWeight(graph, isWeight, op), parts[op.index()], graph.op(op).accumulates, readsLogits(op), follows[op.index()],
-                       isOfConstants[op.index()]});
+                       cutWeight(graph, isWeight, op), parts[op.index()], graph.op(op).accumulates, readsLogits(op),
+                       follows[op.index()], isOfConstants[op.index()]});
   return *kind;
 }
 

@@ -97,22 +97,4 @@ std::optional<int64_t> tokensPerSample(const OpGraph &graph) {
   return std::nullopt;
 }
 
-bool hasModule(llvm::StringRef parameter) { return !parameter.starts_with("onnx::"); }
-
-std::vector<std::string> modulesOf(const StagePlan &stage) {
-  std::vector<std::string> modules;
-  for (const PlanSharding &sharding : stage.shardings) {
-    if (sharding.role != ValueRole::Parameter || sharding.producer != sharding.value || !hasModule(sharding.value))
-      continue;
-    llvm::StringRef name = sharding.value;
-    auto split = splitAtNumber(name);
-    std::string module = split && split->rest.starts_with(".") ? name.drop_back(split->rest.size()).str()
-                         : name.contains('.')                  ? name.rsplit('.').first.str()
-                                                               : name.str();
-    if (!llvm::is_contained(modules, module))
-      modules.push_back(module);
-  }
-  return modules;
-}
-
 } // namespace apc

@@ -30,13 +30,6 @@ std::optional<ModelLayers> modelLayers(const ExportSource &source);
 /// The names of the ops that are decided by themselves: those of the forward pass, updates of parameters; no gradients.
 llvm::StringSet<> leadingOps(const OpGraph &graph);
 
-/// False for the names that PyTorch's exporter makes up, "onnx::MatMul_390", for weights that it stores transposed.
-bool hasModule(llvm::StringRef parameter);
-
-/// The modules of a stage by the names of its parameters, layers whole: {"wte", "h.0", "h.1"}; in the order of the
-/// stage.
-std::vector<std::string> modulesOf(const StagePlan &stage);
-
 /// "bf16" or "fp16" where contractions are in these; empty otherwise.
 std::string halfFormat(const Plan &plan);
 

@@ -38,7 +38,11 @@ def read_megatron(name, _, document):
     parser.add_argument("--recompute-granularity", choices=["full", "selective"])
     parser.add_argument("--recompute-method", choices=["uniform", "block"])
     parser.add_argument("--recompute-modules", choices=["core_attn", "layernorm", "mlp"])
-    for flag in ("sequence-parallel", "use-distributed-optimizer", "use-megatron-fsdp", "bf16", "fp16"):
+    for flag, usual in (("weight-decay", 0.01), ("adam-beta1", 0.9), ("adam-beta2", 0.999), ("adam-eps", 1e-8), ("sgd-momentum", 0.9), ("clip-grad", 1.0)):
+        parser.add_argument("--" + flag, type=float, default=usual)
+    parser.add_argument("--ckpt-format", choices=["torch_dist", "fsdp_dtensor"], default="torch_dist")
+    for flag in ("sequence-parallel", "use-distributed-optimizer", "use-megatron-fsdp", "bf16", "fp16", "untie-embeddings-and-output-weights",
+                 "accumulate-allreduce-grads-in-fp32", "overlap-grad-reduce", "overlap-param-gather", "no-gradient-accumulation-fusion"):
         parser.add_argument("--" + flag, action="store_true")
     args = parser.parse_args(only(document).split())
     wanted = degrees(LAYOUTS[name][1])
@@ -49,9 +53,12 @@ def read_megatron(name, _, document):
     expect(name, "pp", args.pipeline_model_parallel_size, int(wanted["pp"]))
     expect(name, "mb", args.micro_batch_size, int(wanted["mb"]))
     expect(name, "layers", args.num_layers, 2)
-    zero = 1 if args.use_distributed_optimizer else {"no_shard": 0, "optim_grads": 2, "optim_grads_params": 3}[args.data_parallel_sharding_strategy]
+    zero = 1 if args.use_distributed_optimizer and not args.use_megatron_fsdp else {"no_shard": 0, "optim_grads": 2, "optim_grads_params": 3}[args.data_parallel_sharding_strategy]
     expect(name, "zero", zero, int(wanted["zero"]))
     expect(name, "instances", args.num_distributed_optimizer_instances, replicas(wanted) if zero else 1)
+    expect(name, "clip", args.clip_grad, 0.0)
+    if args.use_megatron_fsdp:  # what Megatron asserts of it
+        assert args.ckpt_format == "fsdp_dtensor" and args.no_gradient_accumulation_fusion and args.use_distributed_optimizer
     expect(name, "recompute", args.recompute_granularity, wanted.get("recompute"))
     if name == "copies":
         assert "is cut into 3 copies that run in turn" in document["unsaid"][0]

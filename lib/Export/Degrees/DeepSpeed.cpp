@@ -3,6 +3,7 @@
 #include "../Refusals.h"
 #include "../Targets.h"
 #include "NearestLayout.h"
+#include "StepSettings.h"
 
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -30,6 +31,8 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   runWhole(nearest, "DeepSpeed");
   cutCopiedExperts(nearest, "DeepSpeed");
+  tellSettings(source, {StepSetting::Overlap, StepSetting::Clipping, StepSetting::WideSums, StepSetting::LossScale},
+               "DeepSpeed", nearest);
   if (layout.zero < 3)
     cutOverAll(nearest, "DeepSpeed's ZeRO 1 and 2");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {
@@ -57,11 +60,21 @@ llvm::Expected<Exported> writeDeepSpeed(const ExportSource &source, const Parall
       zero("stage", layout.zero);
       if (layout.shard)
         zero("mics_shard_size", *layout.shard);
+      if (layout.zero > 0)
+        zero("overlap_comm", source.plan.request.overlap);
     });
     if (layout.tensor > 1)
       object.object("tensor_parallel", [&](JsonObjectWriter &tensor) { tensor("autotp_size", layout.tensor); });
     if (std::string half = halfFormat(source.plan); !half.empty())
-      object.object(half, [&](JsonObjectWriter &format) { format("enabled", true); });
+      object.object(half, [&](JsonObjectWriter &format) {
+        format("enabled", true);
+        if (source.plan.request.lossScale)
+          format("loss_scale", *source.plan.request.lossScale);
+      });
+    if (source.plan.request.clipNorm)
+      object("gradient_clipping", *source.plan.request.clipNorm);
+    if (sumsInWide(source))
+      object.object("data_types", [&](JsonObjectWriter &types) { types("grad_accum_dtype", "fp32"); });
   });
   return Exported{{{"deepspeed.json", json.take() + "\n"}}, {}};
 }

@@ -3,6 +3,7 @@
 #include "../Refusals.h"
 #include "../Targets.h"
 #include "NearestLayout.h"
+#include "StepSettings.h"
 
 #include "apc/Support/Json/JsonWriter.h"
 
@@ -29,6 +30,7 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   refusals.addIf(layout.context > 1, "sequences are cut in all ops: Galvatron cuts them over ranks of tp alone");
   refusals.addIf(layout.experts > 1, "experts are spread, for which the file has no word");
   refusals.addIf(layout.numChunks() > 1, "workers hold several stages each: Galvatron's hold one");
+  refuseUnequalWorkers(source.plan, refusals);
   refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (llvm::Error error = refusals.take())
     return std::move(error);
@@ -37,6 +39,7 @@ llvm::Expected<TargetLayout> nearestGalvatron(const ExportSource &source) {
   runWhole(nearest, "Galvatron");
   cutCopiedExperts(nearest, "Galvatron");
   cutOverAll(nearest, "Galvatron");
+  tellSettings(source, {}, "Galvatron", nearest);
   std::string schedule = layout.scheduleName();
   if (layout.pipeline > 1 && schedule != "1f1b" && schedule != "gpipe") {
     nearest.unsaid.push_back("schedule " + schedule + ": Galvatron runs 1f1b");

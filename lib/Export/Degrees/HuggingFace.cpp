@@ -2,8 +2,10 @@
 #include "../BoundOps.h"
 #include "../ModelLayers.h"
 #include "../Refusals.h"
+#include "../StageModules.h"
 #include "../Targets.h"
 #include "NearestLayout.h"
+#include "StepSettings.h"
 
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Json/JsonWriter.h"
@@ -34,6 +36,7 @@ llvm::Expected<TargetLayout> nearestHuggingFace(const ExportSource &source) {
   }
   runWhole(nearest, "the trainer");
   cutOverContexts(nearest, "the trainer");
+  tellSettings(source, {StepSetting::Clipping, StepSetting::Figures}, "the trainer", nearest);
   if (layout.experts > 1) {
     nearest.unsaid.push_back(
         llvm::formatv("experts are spread over {0} ranks: no degree of the configuration says that", layout.experts));
@@ -112,6 +115,12 @@ llvm::Expected<Exported> writeHuggingFace(const ExportSource &source, const Para
       arguments("per_device_train_batch_size", *layout.microBatch);
       arguments("gradient_accumulation_steps", source.plan.training->microBatches);
       arguments("gradient_checkpointing", layout.recompute && layout.recompute->chosen() == RecomputeChoice::Full);
+      const PlanRequest &request = source.plan.request;
+      arguments("max_grad_norm", request.clipNorm.value_or(0)); // 0: not clipped
+      arguments("weight_decay", weightDecayOf(request));
+      arguments("adam_beta1", request.beta1);
+      arguments("adam_beta2", request.beta2);
+      arguments("adam_epsilon", request.epsilon);
     });
   });
   return Exported{{{"huggingface.json", json.take() + "\n"}}, reasons.take()};

@@ -4,11 +4,15 @@
 #include "../Refusals.h"
 #include "../Targets.h"
 #include "NearestLayout.h"
+#include "StepSettings.h"
 
 #include "apc/Schedule/Pipeline/Schedules.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <set>
 
 namespace apc {
 
@@ -83,15 +87,38 @@ void addRecompute(const ParallelDegrees &layout, ArgumentWriter &arguments) {
   }
 }
 
-void addTraining(const Plan &plan, ArgumentWriter &arguments) {
-  const PlanTraining &training = *plan.training;
-  arguments.add("global-batch-size", training.globalBatch);
+void addIfOther(llvm::StringRef name, double value, double usual, ArgumentWriter &arguments) {
+  if (value != usual)
+    arguments.add(name, llvm::formatv("{0}", llvm::format("%g", value)).str());
+}
+
+/// The optimizer, with the figures that differ from Megatron's own.
+void addOptimizer(const PlanRequest &request, ArgumentWriter &arguments) {
+  const bool isAdam = request.optimizer == OptimizerChoice::Adam || request.optimizer == OptimizerChoice::AdamW;
+  arguments.add("optimizer", isAdam ? "adam" : "sgd");
+  addIfOther("weight-decay", weightDecayOf(request), 0.01, arguments);
+  if (isAdam) {
+    addIfOther("adam-beta1", request.beta1, 0.9, arguments);
+    addIfOther("adam-beta2", request.beta2, 0.999, arguments);
+    addIfOther("adam-eps", request.epsilon, 1e-8, arguments);
+  } else {
+    addIfOther("sgd-momentum", request.optimizer == OptimizerChoice::Momentum ? request.momentum : 0, 0.9, arguments);
+  }
+  addIfOther("clip-grad", request.clipNorm.value_or(0), 1.0, arguments);
+  if (request.lossScale)
+    addIfOther("loss-scale", *request.lossScale, 0, arguments);
+}
+
+void addTraining(const ExportSource &source, ArgumentWriter &arguments) {
+  const Plan &plan = source.plan;
+  arguments.add("global-batch-size", plan.training->globalBatch);
   if (std::string format = halfFormat(plan); !format.empty())
     arguments.add(format);
   if (plan.request.precision == PrecisionChoice::Fp8)
     arguments.add("fp8-format", "hybrid");
-  bool isAdam = llvm::StringRef(training.optimizer).starts_with("adam");
-  arguments.add("optimizer", isAdam ? "adam" : "sgd");
+  if (sumsInWide(source))
+    arguments.add("accumulate-allreduce-grads-in-fp32");
+  addOptimizer(plan.request, arguments);
 }
 
 /// The policy of the layout, as far as Megatron has it.
@@ -129,13 +156,69 @@ void limitRecompute(TargetLayout &nearest) {
   }
 }
 
-/// Does an op take rows of a parameter?
-bool hasEmbeddings(const OpGraph &graph) {
+/// The parameters that are tables of which ops take rows.
+std::set<ValueId> embeddingsOf(const OpGraph &graph) {
+  std::set<ValueId> tables;
   for (const GraphOp &op : graph.ops)
     for (auto [index, value] : llvm::enumerate(op.operands))
-      if (value && graph.rules[op.rule.index()].operands[index].sparse && parameterOf(graph, *value))
+      if (value && graph.rules[op.rule.index()].operands[index].sparse)
+        if (std::optional<ValueId> parameter = parameterOf(graph, *value))
+          tables.insert(*parameter);
+  return tables;
+}
+
+/// Does a contraction read a table of embeddings, as heads do that share it?
+bool sharesEmbeddings(const OpGraph &graph) {
+  const std::set<ValueId> tables = embeddingsOf(graph);
+  for (const GraphOp &op : graph.ops)
+    for (auto [index, value] : llvm::enumerate(op.operands)) {
+      const FactorRule &rule = graph.rules[op.rule.index()];
+      if (!value || rule.work != Work::Contraction || rule.operands[index].sparse)
+        continue;
+      std::optional<ValueId> parameter = parameterOf(graph, *value);
+      if (parameter && tables.count(*parameter) > 0)
         return true;
+    }
   return false;
+}
+
+/// Arguments for states, sums and parameters that rest in pieces.
+void addStorage(const ParallelDegrees &layout, ArgumentWriter &arguments) {
+  if (layout.zero > 0)
+    arguments.add("use-distributed-optimizer");
+  if (layout.shard)
+    arguments.add("num-distributed-optimizer-instances", replicasOf(layout));
+  if (layout.zero < 2)
+    return;
+  arguments.add("use-megatron-fsdp");
+  arguments.add("data-parallel-sharding-strategy", layout.zero == 2 ? "optim_grads" : "optim_grads_params");
+  arguments.add("no-gradient-accumulation-fusion");
+  arguments.add("ckpt-format", "fsdp_dtensor"); // the only one that it takes
+}
+
+/// Collectives of dp beside ops.
+void addOverlap(const ParallelDegrees &layout, ArgumentWriter &arguments) {
+  arguments.add("overlap-grad-reduce");
+  if (layout.zero > 0)
+    arguments.add("overlap-param-gather");
+}
+
+/// Settings that Megatron has no arguments for.
+void tellOthers(const ExportSource &source, TargetLayout &nearest) {
+  const PlanRequest &request = source.plan.request;
+  using enum StepSetting;
+  tellSettings(source, {Overlap, Clipping, WideSums, LossScale, Optimizer, Figures}, "Megatron", nearest);
+  auto tellIf = [&](bool isSet, llvm::StringLiteral text) {
+    if (isSet)
+      nearest.unsaid.push_back(text.str());
+  };
+  tellIf(request.amsgrad, "amsgrad: Megatron's Adam keeps no greatest mean of squares");
+  tellIf(request.overlap && source.layout.tensor * source.layout.context > 1,
+         "collectives of tp and cp run beside ops: Megatron's arguments here say that of dp alone");
+  tellIf(request.optimizer == OptimizerChoice::Adam && weightDecayOf(request) != 0,
+         "weight decay is a part of Adam's gradients: Megatron's is decoupled, as AdamW has it");
+  tellIf(request.optimizer == OptimizerChoice::Momentum && (request.nesterov || request.dampening != 0),
+         "momentum is Nesterov's, or dampened: Megatron's is neither");
 }
 
 } // namespace
@@ -146,8 +229,9 @@ llvm::Expected<TargetLayout> nearestMegatron(const ExportSource &source) {
   Refusals refusals("Megatron");
   refusals.addIf(!source.plan.training, "the plan is for inference, and the arguments are those of a training script");
   refusals.addIf(!layers, "the model has no repeated layers, and Megatron has stacks of equal layers alone");
-  refusals.addIf(!hasEmbeddings(source.graph),
+  refusals.addIf(embeddingsOf(source.graph).empty(),
                  "the model has no table of embeddings, and Megatron has language models like GPT, BERT and T5");
+  refuseUnequalWorkers(source.plan, refusals);
   refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (llvm::Error error = refusals.take())
     return std::move(error);
@@ -161,8 +245,7 @@ llvm::Expected<TargetLayout> nearestMegatron(const ExportSource &source) {
     nearest.unsaid.push_back(llvm::formatv("schedule {0}: Megatron runs {1}", name, nearest.layout.schedule));
   }
   limitRecompute(nearest);
-  if (source.plan.request.amsgrad)
-    nearest.unsaid.push_back("amsgrad: Megatron's Adam keeps no greatest mean of squares");
+  tellOthers(source, nearest);
   return nearest;
 }
 
@@ -181,15 +264,12 @@ llvm::Expected<Exported> writeMegatron(const ExportSource &source, const Paralle
     arguments.add("expert-tensor-parallel-size", *layout.expertTensor);
   addStages(source, layout, arguments);
   arguments.add("micro-batch-size", *layout.microBatch);
-  addTraining(source.plan, arguments);
-  if (layout.zero == 1)
-    arguments.add("use-distributed-optimizer");
-  if (layout.shard)
-    arguments.add("num-distributed-optimizer-instances", replicasOf(layout));
-  if (layout.zero >= 2) {
-    arguments.add("use-megatron-fsdp");
-    arguments.add("data-parallel-sharding-strategy", layout.zero == 2 ? "optim_grads" : "optim_grads_params");
-  }
+  if (!sharesEmbeddings(source.graph))
+    arguments.add("untie-embeddings-and-output-weights");
+  addTraining(source, arguments);
+  addStorage(layout, arguments);
+  if (source.plan.request.overlap && layout.data * layout.context > 1)
+    addOverlap(layout, arguments);
   addRecompute(layout, arguments);
   return Exported{{{"megatron.args", arguments.take()}}, {}};
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "../ModelLayers.h"
+#include "../Refusals.h"
 #include "../Targets.h"
 
 namespace apc {
+
+/// Refuses workers of unequal devices, each of which has degrees of its own.
+void refuseUnequalWorkers(const Plan &plan, Refusals &refusals);
 
 /// The same layout with whole micro-batches, where it has copies of them; \p runner runs no copies ("Megatron").
 void runWhole(TargetLayout &nearest, llvm::StringRef runner);

@@ -3,11 +3,14 @@
 #include "../PipelineLists.h"
 #include "../PythonText.h"
 #include "../Refusals.h"
+#include "../StageModules.h"
 #include "../Targets.h"
 #include "NearestLayout.h"
+#include "StepSettings.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
@@ -65,6 +68,17 @@ struct Field {
   std::string value;
 };
 
+/// A schedule of PyTorch's with as many stages on a worker, and placed alike: torchtitan reads that off the name, and
+/// the actions off the CSV.
+llvm::StringRef scheduleNear(const ParallelDegrees &layout) {
+  if (layout.numChunks() == 1)
+    return "1F1B";
+  auto schedule = findPipelineSchedule(layout.scheduleName(), static_cast<uint32_t>(layout.numChunks()));
+  const bool isLoop = schedule && (*schedule)->placement == Placement::Loop;
+  llvm::consumeError(schedule.takeError());
+  return isLoop ? "Interleaved1F1B" : "ZBVZeroBubble";
+}
+
 std::vector<Field> fieldsOf(const ExportSource &source, const ParallelDegrees &layout) {
   bool isCut = layout.zero > 0, gathersOnce = layout.zero < 3;
   const int64_t replicas = replicasOf(layout);
@@ -81,10 +95,12 @@ std::vector<Field> fieldsOf(const ExportSource &source, const ParallelDegrees &l
   if (layout.pipeline == 1)
     return fields;
   std::string parts = "[";
+  const StageModules modules(source);
   for (const StagePlan &stage : source.plan.stages)
-    parts += "\n        " + pythonList(modulesOf(stage)) + ",";
+    parts += "\n        " + pythonList(modules.of(stage)) + ",";
   fields.push_back({"module_fqns_per_model_part", parts + "\n    ]"});
   fields.push_back({"num_pp_microbatches", std::to_string(source.plan.training->microBatches)});
+  fields.push_back({"pipeline_parallel_schedule", pythonText(scheduleNear(layout))});
   fields.push_back({"pipeline_parallel_schedule_csv", pythonText(scheduleFile)});
   return fields;
 }
@@ -100,11 +116,30 @@ std::string configText(const ExportSource &source, const ParallelDegrees &layout
     text += llvm::formatv("    config.training.num_tokens_per_microbatch_per_dp_rank = {0}\n"
                           "    config.training.num_tokens_per_train_step = {1}\n",
                           *tokens * *layout.microBatch, *tokens * source.plan.training->globalBatch);
+  const std::optional<double> &norm = source.plan.request.clipNorm;
+  text += "    config.training.max_norm = " +
+          (norm ? llvm::formatv("{0}", llvm::format("%g", *norm)).str() : "float(\"inf\")") + "\n";
   bool recomputes = layout.recompute && layout.recompute->chosen() == RecomputeChoice::Full;
   return text + llvm::formatv("    return config\n\n\n# The activation checkpoint to configure: \"full\" is FullAC.\n"
                               "ACTIVATION_CHECKPOINT = {0}\n",
                               pythonText(recomputes ? "full" : "none"))
                     .str();
+}
+
+/// Modules that files leave open, or that several stages have.
+void tellModules(const ExportSource &source, TargetLayout &nearest) {
+  const StageModules modules(source);
+  if (source.plan.pipeline && modules.numNameless() > 0)
+    nearest.unsaid.push_back(llvm::formatv("{0} parameters have names of the exporter's, as onnx::MatMul_390, and so "
+                                           "have their readers: their modules are those of their neighbours",
+                                           modules.numNameless()));
+  llvm::StringMap<size_t> owners;
+  for (auto [stage, plan] : llvm::enumerate(source.plan.stages))
+    for (const std::string &module : modules.of(plan))
+      if (auto [owner, isNew] = owners.try_emplace(module, stage); !isNew)
+        nearest.unsaid.push_back(
+            llvm::formatv("module {0} is in the stages {1} and {2}: torchtitan gives each module to one", module,
+                          owner->second, stage));
 }
 
 } // namespace
@@ -113,6 +148,7 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   const ParallelDegrees &layout = source.layout;
   Refusals refusals("torchtitan");
   refusals.addIf(!source.plan.training, "the plan is for inference, and torchtitan trains");
+  refuseUnequalWorkers(source.plan, refusals);
   refusals.addIf(source.plan.training && !layout.microBatch, "a micro-batch is cut unevenly over the ranks of dp");
   if (source.plan.pipeline) {
     llvm::Expected<ActionLists> lists = actionListsOf(source.plan);
@@ -129,20 +165,8 @@ llvm::Expected<TargetLayout> nearestTorchTitan(const ExportSource &source) {
   cutCopiedExperts(nearest, "torchtitan"); // TensorParallel of apply_moe_ep_tp, where the mesh has no ep
   runWhole(nearest, "torchtitan");
   cutOverContexts(nearest, "torchtitan");
-  unsigned numNameless = 0;
-  for (const GraphValue &value : source.graph.values)
-    numNameless += source.plan.pipeline && value.role == ValueRole::Parameter && !hasModule(value.name);
-  if (numNameless > 0)
-    nearest.unsaid.push_back(llvm::formatv("{0} parameters have names of the exporter's, as onnx::MatMul_390: their "
-                                           "modules are those of their neighbours",
-                                           numNameless));
-  llvm::StringMap<size_t> owners;
-  for (auto [stage, plan] : llvm::enumerate(source.plan.stages))
-    for (const std::string &module : modulesOf(plan))
-      if (auto [owner, isNew] = owners.try_emplace(module, stage); !isNew)
-        nearest.unsaid.push_back(
-            llvm::formatv("module {0} is in the stages {1} and {2}: torchtitan gives each module to one", module,
-                          owner->second, stage));
+  tellSettings(source, {StepSetting::Clipping, StepSetting::WideSums}, "torchtitan", nearest); // which it always has
+  tellModules(source, nearest);
   return nearest;
 }
 

@@ -36,9 +36,9 @@ private:
   bool readsInside(const GraphOp &op) const {
     return llvm::any_of(op.operands, [&](std::optional<ValueId> each) { return each && isInside[each->index()]; });
   }
-  /// The output that is the loss: made by the forward pass, and no new parameter.
+  /// The output that is the loss: made by the forward pass, no new parameter, and no value for another stage.
   bool isLossOutput(const GraphOp &op) const {
-    return op.results.empty() && op.operands.front() && !graph.value(*op.operands.front()).replaces;
+    return op.results.empty() && !op.isTransfer && op.operands.front() && !graph.value(*op.operands.front()).replaces;
   }
   void goBack(OpId id) {
     const GraphOp &op = graph.op(id);
@@ -46,7 +46,7 @@ private:
                    llvm::any_of(op.results, [&](std::optional<ValueId> each) { return each && leads[each->index()]; });
     if (!leadsOn)
       return;
-    if (isContraction(id)) {
+    if (isContraction(id) || op.isTransfer) { // logits may come from another stage
       isLast[id.index()] = true;
       return;
     }
@@ -81,7 +81,7 @@ private:
   std::vector<bool> leads;    ///< by value: to the loss, without another contraction
   std::vector<bool> isInside; ///< by value
   std::vector<bool> isPassed; ///< by op: lies behind a last contraction
-  std::vector<bool> isLast;   ///< by op: a contraction
+  std::vector<bool> isLast;   ///< by op: a contraction, or what brings its result from another stage
 };
 
 } // namespace

@@ -33,14 +33,20 @@ int64_t microBatchesOf(const Measurement &row) {
 }
 
 /// The graph is one for all micro-batches but for its sizes (`atBatch`). A batch of 1 has other ops, the seats of
-/// experts are rounded up, and recomputation keeps the rows of an embedding that are few beside its table.
+/// experts are rounded up, recomputation keeps the rows of an embedding that are few beside its table, statistics of a
+/// norm are ops of their own where rows are few and long, and the bits of all scores of long sequences are more than
+/// can be counted.
 bool hasGraphOfAnyBatch(const Measurement &row) {
   const TransformerShape &model = row.model;
-  constexpr int64_t mostPositions = int64_t(1) << 17, fewRows = 8;
+  constexpr int64_t fewRows = 8;
   int64_t batch = microBatchOf(row);
   int64_t largest = std::max({model.hidden, 3 * model.heads * model.headSize, model.inner, model.vocabulary});
-  return batch > 1 && model.experts == 0 && largest < anyBatch && batch * model.sequence > model.vocabulary / fewRows &&
-         std::max(model.sequence, model.decoderSequence) <= mostPositions;
+  const auto positions = static_cast<double>(std::max(model.sequence, model.decoderSequence));
+  const double bitsOfScores = 32 * double(anyBatch) * static_cast<double>(model.heads) * positions * positions;
+  constexpr double mostBits = double(uint64_t(1) << 62);
+  const int64_t tokens = batch * model.sequence;
+  return batch > 1 && model.experts == 0 && largest < anyBatch && tokens > model.vocabulary / fewRows &&
+         tokens > model.hidden && bitsOfScores < mostBits;
 }
 
 /// Rows whose steps have one graph but for the size and number of micro-batches, the runtime, and what runs beside

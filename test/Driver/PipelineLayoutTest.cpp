@@ -177,6 +177,15 @@ TEST_CASE("sp=0 leaves values between cut weights whole along the sequence") {
   }
 }
 
+TEST_CASE("Stages in front of the last one have no logits, and with sp=0 their rows are whole") {
+  Plan plan = gpt3(16, 8, "tp=8,pp=2,mb=1,sp=0");
+  CHECK(plan.stages.front().lossBytes == 0);
+  CHECK(plan.stages.back().lossBytes > 0);
+  auto strategyOf = [&](const char *op) { return strategiesOf(plan.stages.front())[op]; };
+  CHECK(strategyOf("/model/h.5/ln_2/LayerNormalization.statistics") == "replicated");
+  CHECK(strategyOf("/model/h.5/ln_2/LayerNormalization") == "replicated");
+}
+
 TEST_CASE("sp=0 cuts the classes of a loss as the weight that makes them is cut") {
   for (const char *layout : {"tp=8,mb=1", "tp=8,mb=1,sp=0"}) {
     INFO(layout);

@@ -114,6 +114,32 @@ TEST_CASE("rows that differ in the size of micro-batches share a graph, which ha
   }
 }
 
+TEST_CASE("rows of few tokens and of long sequences are costed as they are alone") {
+  const Cells few = {{"hidden", "8192"}, {"heads", "64"},        {"seq", "1024"},       {"vocab", "1024"},
+                     {"tp", "4"},        {"seq_parallel", "no"}, {"recompute", "full"}, {"global_batch", "96"}};
+  const Cells longer = {
+      {"seq", "131072"}, {"vocab", "1024"}, {"notes", "Megatron-Core, flash attention"}, {"recompute", "full"}};
+  std::vector<Cells> cells;
+  auto add = [&](Cells own, const char *data, const char *context, const char *devices) {
+    own["dp"] = data, own["cp"] = context, own["num_devices"] = devices, own["micro_batch"] = "1";
+    cells.push_back(throughputCells(own));
+  };
+  add(few, "2", "", "8");
+  add(few, "4", "", "16");
+  add(few, "16", "", "64");
+  add(longer, "2", "8", "16");
+  add(longer, "8", "2", "16");
+  std::vector<Measurement> rows = readRows(cells);
+  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CAPTURE(index, rows[index].layout.str(), together[index].failure);
+    REQUIRE(together[index].isCosted());
+    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
+    CHECK(together[index].seconds == alone.seconds);
+    CHECK(together[index].memoryBytes == alone.memoryBytes);
+  }
+}
+
 TEST_CASE("sums of gradients have the type of the trainer that ran the step, and in a plan that of its program") {
   Cells cells = {{"precision", "fp16"}, {"global_batch", "32"}, {"notes", "Megatron-Core"}, {"hidden", "8192"}};
   Measurement row = readRows({throughputCells(cells)}).front();

@@ -118,6 +118,21 @@ bool LayoutFilter::sumsRows(OpId op, FactorId factor) const {
          !cutWeight(graph, isWeight, op) && !readsLogits(op);
 }
 
+/// The operand with statistics that are taken in the op's own pass over rows, if it has one.
+std::optional<unsigned> LayoutFilter::passStatistics(OpId op) const {
+  for (auto [index, value] : llvm::enumerate(graph.op(op).operands))
+    if (value && graph.op(graph.value(*value).producer).inPass)
+      return static_cast<unsigned>(index);
+  return std::nullopt;
+}
+
+/// Does the op pass over rows of which the factor is a part? A loss has its classes cut all the same.
+bool LayoutFilter::passesOverRows(OpId op, FactorId factor) const {
+  const std::optional<unsigned> statistics = passStatistics(op);
+  const FactorRule &rule = graph.ruleOf(op);
+  return statistics && rule.results.front().has(factor) && !rule.operands[*statistics].has(factor) && !readsLogits(op);
+}
+
 /// Of what whole experts compute: ranks of ep have experts of their own, and the others tokens.
 std::optional<int> LayoutFilter::scoreOfWhole(OpId op, FactorId factor, const AxisList &axes) const {
   auto pointsIf = [&](const AxisList &wanted, int points) {
@@ -155,7 +170,7 @@ std::optional<int> LayoutFilter::scoreFactor(OpId op, FactorId factor, const Axi
     return ofContext;
   if (isBatch)
     return std::nullopt;
-  if (!cutsSequences && (isSequence || sumsRows(op, factor)))
+  if (!cutsSequences && (isSequence || sumsRows(op, factor) || passesOverRows(op, factor)))
     return std::nullopt;
   if (isSequence && !mesh.context.empty() && axes == ofSequences)
     return ofContext;
@@ -219,7 +234,7 @@ uint32_t LayoutFilter::kindOf(OpId op) {
   if (!kind)
     kind = kinds.idOf({graph.op(op).rule, inputs.batch[op.index()], inputs.sequence[op.index()], experts[op.index()],
                        cutWeight(graph, isWeight, op), parts[op.index()], graph.op(op).accumulates, readsLogits(op),
-                       follows[op.index()], isOfConstants[op.index()]});
+                       follows[op.index()], isOfConstants[op.index()], passStatistics(op)});
   return *kind;
 }
 

@@ -59,6 +59,8 @@ private:
   int best(OpId op);
   bool cutsStorage(OpId op) const;
   bool sumsRows(OpId op, FactorId factor) const;
+  std::optional<unsigned> passStatistics(OpId op) const;
+  bool passesOverRows(OpId op, FactorId factor) const;
   bool readsLogits(OpId op) const;
   bool cutsGatheredLogits(OpId op, const Strategy &strategy) const;
 
@@ -81,9 +83,10 @@ private:
   std::vector<Part> parts;         ///< by op
   std::vector<bool> follows;       ///< by op: tied to another, which leads
   /// All that the verdict on a strategy follows from: the rule, the factors of batch, sequence and experts, the operand
-  /// that is a weight, the part, and whether the op accumulates, reads logits, follows, and reads constants alone.
+  /// that is a weight, the part, whether the op accumulates, reads logits, follows, and reads constants alone, and the
+  /// operand with statistics of its pass.
   using Kind = std::tuple<RuleId, std::optional<FactorId>, std::optional<FactorId>, std::optional<FactorId>,
-                          std::optional<unsigned>, Part, bool, bool, bool, bool>;
+                          std::optional<unsigned>, Part, bool, bool, bool, bool, std::optional<unsigned>>;
   Interner<Kind> kinds;
   std::vector<std::optional<uint32_t>> kindsOfOps;
   std::vector<std::optional<int>> bestOf; ///< by kind: the best score

@@ -82,6 +82,19 @@ public:
       }
   }
 
+  /// A fused attention knows a causal mask, and looks at no later key: what makes the mask alone makes nothing.
+  void leaveMasks() {
+    const std::vector<bool> isWeight = graph.weights();
+    auto isLeft = [&](std::optional<ValueId> result) {
+      return !result || (isWeight[result->index()] && !uses[result->index()].empty() &&
+                         llvm::all_of(uses[result->index()], [&](OpGraph::Use use) { return knows(use.op); }));
+    };
+    for (size_t index = graph.ops.size(); index-- > 0;) {
+      GraphOp &op = graph.ops[index];
+      op.kernel.isMadeByReaders = !op.operands.empty() && !op.results.empty() && llvm::all_of(op.results, isLeft);
+    }
+  }
+
   void joinElementwise() {
     kernels.assign(graph.ops.size(), std::nullopt);
     followers = graph.followers();
@@ -119,6 +132,11 @@ private:
   std::optional<OpId> onlyMaker(OpId op) const {
     std::optional<ValueId> read = graph.op(op).operands[0];
     return read && uses[read->index()].size() == 1 ? std::optional(graph.value(*read).producer) : std::nullopt;
+  }
+  /// Does the op need no mask that it reads?
+  bool knows(OpId op) const {
+    const std::optional<FusedAttention> &attention = graph.ruleOf(op).attention;
+    return attention ? attention->causal && !attention->masked : graph.op(op).kernel.isMadeByReaders;
   }
   bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {
@@ -205,6 +223,8 @@ void applyRuntime(OpGraph &graph, const Runtime &runtime) {
   KernelBuilder builder(graph, runtime);
   if (runtime.readsTransposed)
     builder.readThrough();
+  if (runtime.fusesAttention)
+    builder.leaveMasks();
   if (runtime.fusesElementwise)
     builder.joinElementwise();
   if (runtime.fusesSums)

@@ -179,7 +179,7 @@ static OpCost costInKernel(const KernelShare &kernel, FactorRule rule, const Str
 
 OpCost costOfOp(const OpGraph &graph, OpId op, const Strategy &strategy, const CostModel &model) {
   const GraphOp &own = graph.op(op);
-  if (own.atLoad || own.kernel.isReadThrough)
+  if (own.atLoad || own.kernel.isReadThrough || own.kernel.isMadeByReaders)
     return OpCost();
   const FactorRule &rule = graph.ruleOf(op);
   if (own.inPass && areRowsWhole(rule, strategy, rule.results.front()))

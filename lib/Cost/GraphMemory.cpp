@@ -188,7 +188,7 @@ ProgramMemory programMemory(const OpGraph &graph, ArrayRef<Strategy> strategies,
     size_t begin = begins[move];
     int64_t times = moves[move].repeats == runs ? graph.copies : 1;
     for (ValueId value : moves[move].values)
-      if (!arrivesInPlace(graph, moves[move], value))
+      if (!arrivesInPlace(graph, moves[move], value) && !graph.isMadeByReaders(value))
         addNarrowed(kept.isKeptCopy(moves[move], value) ? 0 : begin, ends.moves[move], narrowed.moves[move],
                     {value, multiplySaturating(model.localBytes(graph.value(value).shape, moves[move].target), times),
                      categoryOfCopy(graph.value(value)), /*isCopy=*/true},

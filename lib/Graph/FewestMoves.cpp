@@ -8,6 +8,7 @@ namespace apc {
 
 static KernelShare fewerOf(KernelShare own, const KernelShare &other) {
   own.isReadThrough |= other.isReadThrough;
+  own.isMadeByReaders |= other.isMadeByReaders;
   own.joins |= other.joins;
   own.isOfList |= other.isOfList;
   if (llvm::is_contained(other.inside, true))

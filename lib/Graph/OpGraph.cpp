@@ -34,9 +34,12 @@ std::vector<std::vector<OpGraph::Use>> OpGraph::uses() const {
 bool OpGraph::isView(ValueId id) const {
   OpId producer = value(id).producer;
   const GraphOp &own = op(producer);
-  bool looksOtherwise = ruleOf(producer).work == Work::View || own.atLoad || own.kernel.isReadThrough;
+  bool looksOtherwise =
+      ruleOf(producer).work == Work::View || own.atLoad || own.kernel.isReadThrough || own.kernel.isMadeByReaders;
   return looksOtherwise && !own.operands.empty() && own.operands[0];
 }
+
+bool OpGraph::isMadeByReaders(ValueId id) const { return op(value(id).producer).kernel.isMadeByReaders; }
 
 std::vector<ValueId> OpGraph::storages() const {
   std::vector<ValueId> storages;

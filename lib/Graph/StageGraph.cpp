@@ -184,6 +184,10 @@ ValueId StageBuilder::addValue(ValueId original, OpId producer, unsigned index, 
 ValueId StageBuilder::arrival(ValueId value) {
   if (std::optional<ValueId> here = valueIds[value.index()])
     return *here;
+  if (split.isMadeByEach[value.index()]) {
+    addOp(whole.value(value).producer);
+    return *valueIds[value.index()];
+  }
   const GraphValue &moved = whole.value(value);
   const GraphOp &producer = whole.op(moved.producer);
   bool isCopy = isSource(whole, moved.producer);

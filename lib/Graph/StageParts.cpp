@@ -52,6 +52,25 @@ std::vector<bool> valuesOfStep(const OpGraph &graph) {
   return isFixed;
 }
 
+std::vector<bool> valuesMadeByEach(const OpGraph &graph, llvm::ArrayRef<StagePart> parts) {
+  std::vector<bool> isTrained(graph.values.size()), isFree(graph.values.size()), isMade(graph.values.size());
+  for (const GraphValue &value : graph.values)
+    if (value.replaces)
+      isTrained[value.replaces->index()] = true;
+  for (size_t op = 0; op < graph.ops.size(); ++op) {
+    const bool isEnd = isSource(graph, OpId(op));
+    auto isFreeOperand = [&](std::optional<ValueId> operand) { return !operand || isFree[operand->index()]; };
+    for (std::optional<ValueId> result : graph.ops[op].results)
+      if (result) {
+        isFree[result->index()] =
+            isEnd ? graph.value(*result).role == ValueRole::Parameter && !isTrained[result->index()]
+                  : parts[op] == StagePart::Forward && llvm::all_of(graph.ops[op].operands, isFreeOperand);
+        isMade[result->index()] = !isEnd && isFree[result->index()];
+      }
+  }
+  return isMade;
+}
+
 /// Ops that are tied to nothing, read sources alone, and are read by no op of the forward pass, run with their readers:
 /// the seed of a scaled loss. A sum over micro-batches that the update alone reads, as that of the weights of a loss,
 /// stays in the forward pass.

@@ -17,4 +17,7 @@ bool addsUp(const FactorRule &rule);
 /// By value: it is a parameter or made of parameters and constants alone, so that each micro-batch reads the same.
 std::vector<bool> valuesOfStep(const OpGraph &graph);
 
+/// By value: an op makes it in the forward pass, of parameters that are not trained and constants alone.
+std::vector<bool> valuesMadeByEach(const OpGraph &graph, llvm::ArrayRef<StagePart> parts);
+
 } // namespace apc

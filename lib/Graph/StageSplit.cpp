@@ -210,6 +210,7 @@ public:
 
   llvm::Error check() const;
   void splitGradients();
+  void findStages();
   void addTransfers();
 
 private:
@@ -222,8 +223,9 @@ private:
 
   const OpGraph &graph;
   StageSplit &split;
-  std::vector<bool> isFixed;              ///< by value: see `valuesOfStep`
-  std::vector<std::vector<OpId>> readers; ///< by value, as the stages read
+  std::vector<bool> isFixed;               ///< by value: see `valuesOfStep`
+  std::vector<std::vector<OpId>> readers;  ///< by value, as the stages read
+  std::vector<std::set<unsigned>> needing; ///< by value: the stages of its readers
 };
 
 llvm::Error StageBorders::check() const {
@@ -281,13 +283,26 @@ TransferTime StageBorders::timeOf(ValueId value) const {
   return isFixed[value.index()] ? TransferTime::Step : TransferTime::Forward;
 }
 
+/// An op whose results each stage makes for itself reads its operands there.
+void StageBorders::findStages() {
+  needing.resize(graph.values.size());
+  for (size_t index = graph.values.size(); index-- > 0;)
+    for (OpId reader : readers[index]) {
+      needing[index].insert(stageOf(reader));
+      for (std::optional<ValueId> result : graph.op(reader).results)
+        if (result && split.isMadeByEach[result->index()])
+          needing[index].insert(needing[result->index()].begin(), needing[result->index()].end());
+    }
+}
+
 void StageBorders::addTransfers() {
+  findStages();
   for (size_t index = 0; index < graph.values.size(); ++index) {
     ValueId value(index);
     unsigned home = homeOf(value);
-    std::set<unsigned> stages;
-    for (OpId reader : readers[index])
-      stages.insert(stageOf(reader));
+    std::set<unsigned> stages = needing[index];
+    if (split.isMadeByEach[index])
+      continue;
     if (isSourceValue(value) && stages.size() > 1)
       split.shared.push_back({value, {stages.begin(), stages.end()}});
     stages.erase(home);
@@ -314,6 +329,7 @@ llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size
   split.parts = passesOf(graph, leaders);
   split.stages = StageAssignment(graph, split.parts, leaders).assign(forward, cuts);
   split.originals = originalsOf(graph);
+  split.isMadeByEach = valuesMadeByEach(graph, split.parts);
   StageBorders borders(graph, split);
   if (llvm::Error error = borders.check())
     return error;

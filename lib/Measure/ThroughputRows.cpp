@@ -148,6 +148,14 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
     fields.leaveOut("a schedule without bubble is named, but not which");
 }
 
+/// The stage of ZeRO that a step has beside a pipeline. DeepSpeed refuses the stages 2 and 3 there; PyTorch's pipelines
+/// reduce gradients behind the last micro-batch, and its trainers keep parameters gathered until then
+/// (pytorch/torchtitan, reshard_after_forward): that is stage 1. Megatron's own FSDP cuts with every micro-batch.
+int64_t besidePipeline(int64_t zero, const Fields &fields, const ParallelDegrees &layout) {
+  const bool cutsAlways = llvm::Regex("megatron[- _]?fsdp", llvm::Regex::IgnoreCase).match(fields.text("notes"));
+  return layout.pipeline > 1 && zero > 1 && !cutsAlways ? 1 : zero;
+}
+
 /// The stage of ZeRO that the cell states or names, and remarks where it is blank. Nothing is the default of every
 /// framework.
 int64_t zeroOf(Fields &fields) {
@@ -208,7 +216,7 @@ void setLayout(Fields &fields, Measurement &row) {
   const int64_t zero = zeroOf(fields);
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
-  layout.zero = static_cast<int>(zero);
+  layout.zero = static_cast<int>(besidePipeline(zero, fields, layout));
   layout.cutsSequences =
       fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isOfRecipe(fields));
   if (zero > 0 && layout.data * layout.context > 1)

@@ -128,6 +128,37 @@ TEST_CASE("an attention in parts keeps its scores for its gradients") {
   CHECK((attentionStep(1).memory(runtime).total() - beside.total()) == 8 * 1024 * 64);
 }
 
+TEST_CASE("a fused attention knows a causal mask, which nothing holds then") {
+  const TensorShape places{{1024, 1024}, 16}, mask{{1024, 1024}, 8};
+  // From places of a parameter to a mask, and to an attention that reads it.
+  auto bytesOf = [&](const Runtime &runtime, bool isCausal, bool isOfParameter) {
+    DeviceOps step;
+    std::vector<ValueId> read;
+    for (int source = 0; source < 3; ++source)
+      read.push_back(step.add(headRule(0, true, false), {}, heads));
+    ValueId from = step.add(rows({16}), {}, places);
+    if (isOfParameter)
+      step.graph.values[from.index()].role = ValueRole::Parameter;
+    read.push_back(step.add(rows({16, 8}), {from}, mask));
+    FactorRuleBuilder builder;
+    FactorId head = builder.addFactor("kv", 8), queries = builder.addFactor("s", 1024),
+             keys = builder.addFactor("k", 1024);
+    FactorId size = builder.addWhole("d", 64);
+    for (int operand = 0; operand < 3; ++operand)
+      builder.addOperand({{head}, {operand == 0 ? queries : keys}, {size}}, 16);
+    builder.addOperand({{queries}, {keys}}, 8);
+    builder.addResult({{head}, {queries}, {size}}, 16);
+    builder.setAttention({64, 1024, isCausal, /*masked=*/!isCausal, {queries}});
+    ValueId y = step.add(builder.take(), read, heads);
+    step.add(headRule(1, false, false), {y}, heads);
+    return step.memory(runtime).total();
+  };
+  const Runtime fused;
+  CHECK(bytesOf(fused, false, true) - bytesOf(fused, true, true) == mebi);
+  CHECK(bytesOf(inParts(), false, true) == bytesOf(inParts(), true, true));
+  CHECK(bytesOf(fused, false, false) == bytesOf(fused, true, false)); // a mask of the batch's own is read
+}
+
 TEST_CASE("an attention of several sequences keeps bytes of its own") {
   auto keptOf = [](int64_t sequences) {
     auto rule = [&](int operands, bool hasResult) {

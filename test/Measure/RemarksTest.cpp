@@ -85,6 +85,17 @@ TEST_CASE("the cell names the stage of ZeRO in words, too") {
   CHECK(reasonOf({{"zero_stage", "-1"}}) == "zero_stage is below 0");
 }
 
+TEST_CASE("beside a pipeline gradients are summed once a step, and parameters are whole until then") {
+  auto stageOf = [](const char *cell, const char *notes) {
+    return readRows({throughputCells({{"zero_stage", cell}, {"pp", "2"}, {"dp", "1"}, {"notes", notes}})})[0]
+        .layout.zero;
+  };
+  for (const char *cell : {"1", "2", "3", "FSDP"})
+    CHECK(stageOf(cell, "torchtitan") == 1);
+  CHECK(stageOf("0", "torchtitan") == 0);
+  CHECK(stageOf("3", "Megatron FSDP") == 3);
+}
+
 TEST_CASE("groups of ranks hold the same parameters where the cell or remarks say so") {
   auto layoutOf = [](Cells cells) {
     cells.insert({{"num_devices", "64"}, {"dp", "64"}, {"global_batch", "64"}, {"micro_batch", "1"}});

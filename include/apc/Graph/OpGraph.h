@@ -40,6 +40,7 @@ struct KernelShare {
   bool joins = false;         ///< runs in the kernel of an op before it, and is not launched
   bool isOfList = false;      ///< one kernel does it for many tensors: the update of a parameter
   bool isNormalization = false;
+  bool isMadeByReaders = false; ///< kernels that read its results know them: the mask of a causal attention
   bool isLoss = false; ///< sums over the classes of a loss, or reads them beside the scores and the right classes
   /// By operand, then by result: the value stays inside the kernel, and no bytes move. Empty: all move.
   std::vector<bool> inside = {};
@@ -142,6 +143,8 @@ struct OpGraph {
   /// True for the result of an op that only looks at its first operand in another way, or replaces it when parameters
   /// are loaded, or through which kernels read and write (`KernelShare::isReadThrough`): they share their storage.
   bool isView(ValueId id) const;
+  /// True for the result of an op whose results no kernel writes or reads (`KernelShare::isMadeByReaders`).
+  bool isMadeByReaders(ValueId id) const;
   /// For every value the one in whose storage it lies: itself, unless it is a view. x -> reshape -> y -> reshape -> z:
   /// all lie in x.
   std::vector<ValueId> storages() const;

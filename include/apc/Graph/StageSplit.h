@@ -57,6 +57,9 @@ struct StageSplit {
                                         ///< producer's
   std::vector<StageTransfer> transfers; ///< by value, ascending
   std::vector<SharedSource> shared;     ///< by value, ascending; each stage has a copy of its own
+  /// By value: each stage that reads it makes it again, for it is made of parameters alone that are not trained, as a
+  /// mask is; `stages` has the first of them.
+  std::vector<bool> isMadeByEach;
   /// By value: the value of the forward pass that a recomputed one is made again of; empty for all others.
   std::vector<std::optional<ValueId>> originals;
 
@@ -83,6 +86,7 @@ llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::Array
 /// - Gradients, recomputed copies and sums go with the op that leads them; but where one other stage makes all
 /// gradients
 ///   of a sum, it adds them up itself and sends one.
+/// - Whatever is made of parameters alone that are not trained is made by each stage that reads it.
 /// - A source goes with the first stage whose forward pass reads it; what is tied to it or replaces it goes along:
 ///   states, sums of its gradient, the update.
 /// - Any other op that runs once (the norm over all gradients) goes where most of the bytes that it reads are made, the

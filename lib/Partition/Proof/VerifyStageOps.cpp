@@ -6,6 +6,9 @@
 #include "apc/IR/Program/PlanNames.h"
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
 namespace apc {
 
 namespace {
@@ -18,11 +21,27 @@ struct OpPlace {
 
 bool isRepeated(mlir::Operation *op, MicroBatchEndOp end) { return end && op->isBeforeInBlock(end); }
 
+/// Adds the results of an op that computes the same in every stage and with every micro-batch: it reads parameters that
+/// the stage holds, constants, and what such ops make. Several stages may have it.
+bool isFixed(mlir::Operation *op, llvm::DenseSet<mlir::Value> &fixed) {
+  auto receive = llvm::dyn_cast<ReceiveOp>(op);
+  const bool isSource = op->getNumOperands() == 0 && op->getNumResults() > 0 &&
+                        (!receive || receive.getRole() == valueRoleName(ValueRole::Parameter));
+  const bool isOwn = isSource || (op->getNumOperands() > 0 && llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+                                    return fixed.contains(operand);
+                                  }));
+  if (isOwn)
+    fixed.insert(op->result_begin(), op->result_end());
+  return isOwn && !isSource;
+}
+
 llvm::Error findStageOps(mlir::ModuleOp module, unsigned stage, llvm::StringMap<OpPlace> &places) {
   auto main = mainOf(module);
   MicroBatchEndOp end = microBatchEndOf(main);
   PlanNames names = namePlan(main);
+  llvm::DenseSet<mlir::Value> fixed;
   for (mlir::Operation &op : main.front()) {
+    const bool isOfEach = isFixed(&op, fixed);
     auto named = names.ops.find(&op);
     if (named == names.ops.end() || llvm::isa<ParameterOp, ReceiveOp>(op))
       continue;
@@ -31,7 +50,7 @@ llvm::Error findStageOps(mlir::ModuleOp module, unsigned stage, llvm::StringMap<
     if (found == places.end())
       return noPlanError("stage {0}: the model has no op '{1}'", stage, name);
     OpPlace &place = found->second;
-    if (place.stage)
+    if (place.stage && !isOfEach)
       return noPlanError("op '{0}' stands in the stages {1} and {2}", name, *place.stage, stage);
     place.stage = stage;
     bool isOften = microBatchesOf(main) > 1;

@@ -220,6 +220,14 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
               .str()};
 }
 
+/// FLOPs of a contraction, less those that it makes again: the gradients of an attention make its scores, one of five
+/// products, a second time (Dao, "FlashAttention-2", 2023, section 3.1).
+double modelFlops(const FactorRule &rule) {
+  constexpr double shareOfGradient = 4.0 / 5;
+  const bool makesScoresAgain = rule.attention && !rule.linear.empty();
+  return rule.flops() * (makesScoresAgain ? shareOfGradient : 1);
+}
+
 /// Sets the share of the devices' peak: the seconds that the contractions of the model would take on all devices of the
 /// request, those that the plan leaves idle too, at their peak, of those of the step. Contractions that recompute do no
 /// work of the model ("model FLOPs utilization", Chowdhery et al., "PaLM", 2022, appendix B).
@@ -241,7 +249,7 @@ void setShareOfPeak(Plan &plan, const OpGraph &graph, const Pool &pool) {
     const double rate = rates.matrixFlopsPerSecond(format);
     if (rate <= 0)
       continue;
-    double own = rule.flops() * static_cast<double>(op.repeats);
+    double own = modelFlops(rule) * static_cast<double>(op.repeats);
     seconds += own / rate;
     flops[rates.matrixFormat(format)] += own;
   }

@@ -287,6 +287,14 @@ TEST_CASE("Published steps of GPT-3 175B take about the published time") {
   }
 }
 
+TEST_CASE("The share of the peak counts the FLOPs of the model, with no scores that are made again") {
+  Plan plan = gpt3(8, 8, "tp=8,mb=1");
+  const double layers = 96, length = 2048, hidden = 12288, vocabulary = 50257, peak = 312e12;
+  const double flops =
+      72 * 8 * layers * length * hidden * hidden * (1 + length / (6 * hidden) + vocabulary / (12 * hidden * layers));
+  CHECK(*plan.shareOfPeak * plan.stepSeconds * 8 * peak == Approx(flops).epsilon(1e-5));
+}
+
 TEST_CASE("Layouts of GPT-3 175B on 1,024 devices use the devices as published runs do") {
   for (const char *layout :
        {"dp=16,tp=8,pp=8,chunks=3,mb=1,zero=1,recompute=full",

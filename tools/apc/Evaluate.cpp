@@ -29,6 +29,35 @@ llvm::Error checkMemory(const Plan &plan) {
                      formatBytes(double(bytes)), formatBytes(double(plan.memoryLimitBytes)));
 }
 
+/// A layout has one micro-batch, one policy and stages of its own: nothing is left for flags to choose.
+llvm::Error checkFlags(const EvaluateFlags &flags, const PlanRequest &request, const ParallelDegrees &layout) {
+  auto open = [&](llvm::StringRef flag, llvm::StringRef accepted) {
+    return inputError("--layout {0} with --{1} auto: a layout has one, and none is searched; accepted are {2}",
+                      layout.str(), flag, accepted);
+  };
+  if (request.recompute == RecomputeChoice::Auto && flags.settings.isGiven("recompute"))
+    return open("recompute", "none, norms, attention, mlp, branches and full");
+  if (!request.microBatch && flags.settings.isGiven("micro-batch"))
+    return open("micro-batch", "numbers of samples, or mb in the layout");
+  if (layout.pipeline > 1 || request.mode != StepMode::Train)
+    return llvm::Error::success();
+  auto ofStages = [&](llvm::StringRef flag, llvm::StringRef value) {
+    return inputError("--layout {0} and --{1} {2} say different things: without pp there are no stages", layout.str(),
+                      flag, value);
+  };
+  if (request.schedule != "auto")
+    return ofStages("schedule", request.schedule);
+  return request.chunks.count.value_or(1) > 1 ? ofStages("chunks", request.chunks.str()) : llvm::Error::success();
+}
+
+/// The layout with the ZeRO of --zero, where it names none of its own.
+ParallelDegrees withZeroOf(const EvaluateFlags &flags, const PlanRequest &request, ParallelDegrees layout) {
+  const std::optional<int64_t> stage = zeroStage(request.zero);
+  if (stage && request.mode == StepMode::Train && !llvm::StringRef(flags.layout).contains("zero"))
+    layout.zero = static_cast<int>(*stage);
+  return layout;
+}
+
 llvm::Expected<Plan> evaluate(const EvaluateFlags &flags, PlanRequest request) {
   PlanningControl control = controlWith(flags.numThreads);
   bool isDevicesGiven = flags.settings.isGiven("devices");
@@ -41,7 +70,9 @@ llvm::Expected<Plan> evaluate(const EvaluateFlags &flags, PlanRequest request) {
     return layout.takeError();
   if (!isDevicesGiven)
     request.devices = layout->numDevices();
-  return evaluateModel(request, *layout, control);
+  if (llvm::Error error = checkFlags(flags, request, *layout))
+    return std::move(error);
+  return evaluateModel(request, withZeroOf(flags, request, *layout), control);
 }
 
 llvm::Error run(const EvaluateFlags &flags) {

@@ -33,11 +33,13 @@ public:
   }
 
 private:
-  /// The factor that a weight, the other operand and the result of a contraction share.
+  /// The factor that a weight, the other operand and the result of a contraction share; groups of the channels of a
+  /// convolution are no experts.
   std::optional<FactorId> expertsOfContraction(OpId id) const {
     const FactorRule &rule = graph.ruleOf(id);
     const GraphOp &op = graph.op(id);
-    if (rule.work != Work::Contraction || op.operands.size() != 2 || !op.operands[0] || !op.operands[1])
+    if (rule.work != Work::Contraction || rule.isConvolution || op.operands.size() != 2 || !op.operands[0] ||
+        !op.operands[1])
       return std::nullopt;
     if (isWeight[op.operands[0]->index()] == isWeight[op.operands[1]->index()])
       return std::nullopt;

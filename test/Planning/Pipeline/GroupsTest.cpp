@@ -128,6 +128,31 @@ TEST_CASE("devices of workers are balanced like the best of all groups") {
   }
 }
 
+TEST_CASE("workers have numbers of devices that cut the dims of contractions evenly") {
+  FactorRuleBuilder builder;
+  FactorId rows = builder.addFactor("m", 4096), columns = builder.addFactor("n", 40),
+           summed = builder.addFactor("k", 64);
+  builder.addOperand({{rows}, {summed}}, 16);
+  builder.addOperand({{summed}, {columns}}, 16);
+  builder.addResult({{rows}, {columns}}, 16);
+  builder.setWork(Work::Contraction);
+  builder.setFlopsPerPoint(2);
+  OpGraph graph;
+  graph.rules.push_back(builder.take());
+  GraphOp product;
+  product.rule = RuleId(0);
+  graph.ops.push_back(product);
+  const std::vector<bool> even = evenSizes(graph, 8);
+  CHECK(even == std::vector<bool>{false, true, true, false, true, true, false, false, true});
+  // Six devices in the middle would have the most even work.
+  const Pool pool = poolOf({8});
+  const std::vector<double> parts = {1, 6, 1};
+  auto isTried = [&](size_t size) -> bool { return even[size]; };
+  CHECK(balancedDevices(pool, parts, 3) == std::vector<int64_t>{1, 6, 1});
+  CHECK(balancedDevices(pool, parts, 3, isTried) == std::vector<int64_t>{1, 5, 2});
+  CHECK(!balancedDevices(pool, parts, 3, [](size_t size) { return size == 3; }));
+}
+
 TEST_CASE("the links between two ranks are those of the outermost level that parts them") {
   Pool pool = poolOf({4, 8});
   CHECK(levelBetween(pool, 0, 8) == 0);

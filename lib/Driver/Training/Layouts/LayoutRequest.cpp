@@ -7,15 +7,22 @@
 
 namespace apc {
 
-/// One micro-batch of all samples: those of the request or, where it does not say, of the model.
-static llvm::Error setWholeBatch(PlanRequest &request) {
-  request.microBatch.reset();
-  if (!request.globalBatch) {
-    llvm::Expected<int64_t> batch = exportedBatch(request);
-    if (!batch)
-      return batch.takeError();
+/// All samples: those of the request or, where it does not say, of the model as it was exported.
+static llvm::Error setGlobalBatch(PlanRequest &request) {
+  if (request.globalBatch)
+    return llvm::Error::success();
+  PlanRequest asExported = request;
+  asExported.microBatch.reset();
+  llvm::Expected<int64_t> batch = exportedBatch(asExported);
+  if (batch)
     request.globalBatch = *batch;
-  }
+  return batch.takeError();
+}
+
+/// One micro-batch of all samples.
+static llvm::Error setWholeBatch(PlanRequest &request) {
+  if (llvm::Error error = setGlobalBatch(request))
+    return error;
   request.microBatch = request.globalBatch;
   return llvm::Error::success();
 }
@@ -93,9 +100,10 @@ llvm::Expected<PlanRequest> requestOfLayout(PlanRequest request, const ParallelD
     return contradiction(layout, "--copies", request.copies.str());
   request.copies = {layout.copies};
   bool needsBatch = !request.microBatch && (layout.copies > 1 || request.globalBatch);
-  if (llvm::Error error = layout.microBatch ? setMicroBatch(request, layout)
-                          : needsBatch      ? setWholeBatch(request)
-                                            : llvm::Error::success())
+  if (llvm::Error error = layout.microBatch    ? setMicroBatch(request, layout)
+                          : request.microBatch ? setGlobalBatch(request)
+                          : needsBatch         ? setWholeBatch(request)
+                                               : llvm::Error::success())
     return std::move(error);
   return request;
 }

@@ -16,14 +16,14 @@ namespace {
 /// How far groups of devices get along the parts when none may weigh more than a limit.
 class DeviceGroups {
 public:
-  DeviceGroups(const Pool &pool, llvm::ArrayRef<double> parts, size_t workers)
+  DeviceGroups(const Pool &pool, llvm::ArrayRef<double> parts, size_t workers, GroupSizes isTried)
       : numDevices(static_cast<size_t>(pool.numDevices())), workers(workers), sums(parts.size() + 1, 0) {
     std::partial_sum(parts.begin(), parts.end(), sums.begin() + 1);
     const llvm::SmallVector<int64_t, 4> levels = pool.levelSizes();
     for (size_t first = 0; first < numDevices; ++first) {
       std::vector<size_t> &own = sizes.emplace_back();
       for (size_t size = 1; first + size <= numDevices; ++size)
-        if (sizesOfRanks(levels, static_cast<int64_t>(first), static_cast<int64_t>(size)))
+        if (isTried(size) && sizesOfRanks(levels, static_cast<int64_t>(first), static_cast<int64_t>(size)))
           own.push_back(size);
     }
   }
@@ -74,10 +74,11 @@ private:
 
 } // namespace
 
-std::optional<std::vector<int64_t>> balancedDevices(const Pool &pool, llvm::ArrayRef<double> parts, size_t workers) {
+std::optional<std::vector<int64_t>> balancedDevices(const Pool &pool, llvm::ArrayRef<double> parts, size_t workers,
+                                                    GroupSizes isTried) {
   if (workers < 1 || parts.size() < workers)
     return std::nullopt;
-  DeviceGroups groups(pool, parts, workers);
+  DeviceGroups groups(pool, parts, workers, isTried);
   double most = groups.weight(), least = most / static_cast<double>(pool.numDevices());
   std::optional<std::vector<int64_t>> best = groups.within(most);
   constexpr unsigned bisections = 40;
@@ -93,6 +94,23 @@ std::optional<std::vector<int64_t>> balancedDevices(const Pool &pool, llvm::Arra
   return best;
 }
 
+std::vector<bool> evenSizes(const OpGraph &graph, size_t most) {
+  std::vector<double> ofRules(graph.rules.size()), flops(most + 1);
+  for (const GraphOp &op : graph.ops)
+    if (const FactorRule &rule = graph.rules[op.rule.index()]; rule.work == Work::Contraction)
+      ofRules[op.rule.index()] += rule.flops() * static_cast<double>(op.repeats);
+  for (auto [rule, own] : llvm::zip_equal(graph.rules, ofRules))
+    for (size_t size = 1; own > 0 && size <= most; ++size) {
+      auto isCut = [&](const Factor &factor) { return !factor.whole && factor.size % static_cast<int64_t>(size) == 0; };
+      flops[size] += llvm::any_of(rule.factors, isCut) ? own : 0;
+    }
+  const double all = std::accumulate(ofRules.begin(), ofRules.end(), 0.0);
+  std::vector<bool> isEven;
+  for (double own : flops)
+    isEven.push_back(2 * own > all);
+  return isEven;
+}
+
 llvm::Expected<WorkerPools> chooseWorkers(const PlanningTask &whole) {
   const PipelineChoice &choice = whole.request.pipeline;
   const std::string source = "--pipeline " + choice.str();
@@ -100,7 +118,12 @@ llvm::Expected<WorkerPools> chooseWorkers(const PlanningTask &whole) {
     return workersOf(whole.pool, choice, source);
   const std::vector<double> layers = secondsByLayer(whole.graph, whole.pool);
   const auto workers = static_cast<size_t>(*choice.count);
-  if (std::optional<std::vector<int64_t>> devices = balancedDevices(whole.pool, layers, workers))
+  const std::vector<bool> isEven = evenSizes(whole.graph, static_cast<size_t>(whole.pool.numDevices()));
+  std::optional<std::vector<int64_t>> devices =
+      balancedDevices(whole.pool, layers, workers, [&](size_t size) -> bool { return isEven[size]; });
+  if (!devices)
+    devices = balancedDevices(whole.pool, layers, workers);
+  if (devices)
     return *WorkerPools::of(whole.pool, *devices);
   return inputError("{0}: the {1} devices and {2} parts between the places where the model may be cut are no {3} "
                     "groups; fewer workers are accepted",

@@ -24,6 +24,19 @@ mlir::Value oneOf(mlir::Value loss, mlir::OpBuilder &builder) {
   return ConstantOp::create(builder, loss.getLoc(), one.toAttribute());
 }
 
+/// Does a product read numbers that are no floats, as weights in 8 bits? Its gradients would multiply by them, too.
+bool multipliesIntegers(mlir::Operation *op) {
+  auto isInteger = [](mlir::Value operand) {
+    auto type = llvm::dyn_cast<mlir::ShapedType>(operand.getType());
+    return type && type.getElementType().isInteger();
+  };
+  auto product = llvm::dyn_cast<OperatorInterface>(op);
+  if (!product || llvm::none_of(op->getOperands(), isInteger))
+    return false;
+  mlir::FailureOr<FactorRule> rule = product.getRule();
+  return mlir::succeeded(rule) && rule->work == Work::Contraction && !rule->attention;
+}
+
 /// A parameter, or one seen through ops that move its elements alone and compute nothing: its transpose, but not its
 /// concatenation with an activation.
 bool isParameterSeen(mlir::Value value) {
@@ -117,8 +130,11 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
       return given;
     return gradient.make<CastOp>(given, gradient.attribute("to", dataType(builder.getF32Type())));
   };
-  if (!apc::differentiate(gradient)) {
-    std::string reason = gradient.getRefusal().empty() ? "" : ": " + gradient.getRefusal().str();
+  const bool isOfIntegers = multipliesIntegers(op);
+  if (isOfIntegers || !apc::differentiate(gradient)) {
+    std::string reason = isOfIntegers                    ? ": it multiplies by integers"
+                         : gradient.getRefusal().empty() ? ""
+                                                         : ": " + gradient.getRefusal().str();
     missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + reason + ")");
     for (auto [operand, isWanted] : llvm::zip_equal(op->getOperands(), wanted)) // so that the ops before are asked, too
       if (isWanted)

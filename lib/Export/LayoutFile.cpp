@@ -135,6 +135,7 @@ std::vector<int64_t> waysOf(JsonReader text, llvm::ArrayRef<int64_t> sizes) {
 LayoutFile readAutoParallel(JsonReader root) {
   LayoutFile file;
   file.format = "autoparallel";
+  file.leavesConstantsOut = true;
   auto sizes = root.at("mesh").at("shape").get<std::vector<int64_t>>();
   file.devices = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
   root.at("nodes").forEach([&](JsonReader node) {

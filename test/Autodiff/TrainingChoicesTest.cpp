@@ -64,7 +64,22 @@ func.func @main(%x: tensor<2x4xf32> {apc.name = "x"}) -> (tensor<2x4xf32> {apc.n
   return %e, %d : tensor<2x4xf32>, tensor<2x4xf32>
 })";
 
+/// A convolution with weights in 8 bits behind one that is trained.
+const char *const integersText = R"(
+func.func @main(%x: tensor<2x4x5xf32> {apc.name = "x"}) -> (tensor<2x3x3xf32> {apc.name = "y"}) {
+  %w = apc.parameter "W" "initializer" : tensor<4x4x1xf32>
+  %q = apc.parameter "Q" "initializer" : tensor<3x4x3xi8>
+  %none = apc.none
+  %a = "apc.conv"(%x, %w, %none) : (tensor<2x4x5xf32>, tensor<4x4x1xf32>, none) -> tensor<2x4x5xf32> loc("a")
+  %b = "apc.conv"(%a, %q, %none) : (tensor<2x4x5xf32>, tensor<3x4x3xi8>, none) -> tensor<2x3x3xf32> loc("quantised")
+  return %b : tensor<2x3x3xf32>
+})";
+
 } // namespace
+
+TEST_CASE("Products with integers have no gradient") {
+  CHECK_THAT(refusalOf(integersText, optionsFor("sum:y")), Contains("'quantised' (conv: it multiplies by integers)"));
+}
 
 TEST_CASE("Parameters that match --freeze as a whole stay as they are") {
   TrainingOptions options = optionsFor("sum:y");

@@ -23,7 +23,8 @@ struct LayoutFile {
   std::optional<ParallelDegrees> layout;
   std::optional<int64_t> globalBatch; ///< samples
   std::vector<OperandCuts> ops;
-  std::optional<int64_t> devices; ///< where the file says how many
+  bool leavesConstantsOut = false; ///< operands are counted without constants
+  std::optional<int64_t> devices;  ///< where the file says how many
   bool cutsStates = false;        ///< states of the optimizer rest cut over replicas
 };
 

@@ -13,11 +13,16 @@
 
 namespace apc {
 
-/// The cuts of an op as specs of its node's inputs.
-static NodeSharding specsOf(const OperandCuts &cuts) {
+/// The cuts of an op as specs of its node's inputs, which are all operands or those that are no constants.
+static NodeSharding specsOf(const OperandCuts &cuts, const GraphOp &op, bool leavesConstantsOut) {
   NodeSharding sharding{cuts.op, {}, "", 0};
-  for (auto [index, ways] : llvm::enumerate(cuts.operands)) {
-    NodeSharding::Tensor tensor{"input " + std::to_string(index), false, static_cast<unsigned>(index), {}};
+  std::vector<unsigned> places;
+  for (auto [index, value] : llvm::enumerate(op.operands))
+    if (value || !leavesConstantsOut)
+      places.push_back(static_cast<unsigned>(index));
+  for (auto [number, ways] : llvm::enumerate(cuts.operands)) {
+    const unsigned index = number < places.size() ? places[number] : static_cast<unsigned>(number);
+    NodeSharding::Tensor tensor{"input " + std::to_string(index), false, index, {}};
     for (auto [dim, count] : llvm::enumerate(ways))
       tensor.ways[static_cast<int64_t>(dim)] = count;
     sharding.tensors.push_back(std::move(tensor));
@@ -35,19 +40,31 @@ struct FilePins {
 
 } // namespace
 
+/// Does the op make the new value of a parameter or a state?
+static bool isUpdate(const OpGraph &graph, OpId op) {
+  return llvm::any_of(graph.op(op).results,
+                      [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; });
+}
+
 static llvm::Expected<FilePins> pinsOf(const OpGraph &graph, const LayoutFile &file, llvm::StringRef path) {
   llvm::StringMap<OpId> ops;
   for (auto [index, op] : llvm::enumerate(graph.ops))
     ops[op.name] = OpId(index);
   FilePins found;
+  size_t numUpdates = 0;
   for (const OperandCuts &cuts : file.ops) {
     auto op = ops.find(cuts.op);
     if (op == ops.end()) {
       found.unknown.push_back(cuts.op);
       continue;
     }
+    if (!file.cutsStates && isUpdate(graph, op->second)) { // it follows where parameters rest
+      ++numUpdates;
+      continue;
+    }
     std::string source = path.str() + ", op '" + cuts.op + "'";
-    llvm::Expected<Pin> pin = pinOf(graph.ruleOf(op->second), specsOf(cuts), source);
+    const NodeSharding specs = specsOf(cuts, graph.op(op->second), file.leavesConstantsOut);
+    llvm::Expected<Pin> pin = pinOf(graph.ruleOf(op->second), specs, source);
     if (!pin)
       return pin.takeError();
     found.pins.push_back(std::move(*pin));
@@ -55,7 +72,7 @@ static llvm::Expected<FilePins> pinsOf(const OpGraph &graph, const LayoutFile &f
   size_t numForward = 0;
   for (auto [op, follows] : llvm::zip_equal(graph.ops, graph.followers()))
     numForward += !follows && !op.operands.empty() && !op.results.empty();
-  found.coversModel = found.pins.size() >= numForward;
+  found.coversModel = found.pins.size() + numUpdates >= numForward;
   if (found.pins.empty())
     return inputError("{0}: the model has none of its {1} ops; accepted are the names of the model's nodes", path,
                       file.ops.size());

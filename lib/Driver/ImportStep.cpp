@@ -71,6 +71,9 @@ static llvm::Error checkHeldBatch(mlir::func::FuncOp main, const PlanRequest &re
 
 llvm::Expected<ImportedModel> importForRequest(const PlanRequest &request, mlir::MLIRContext &context) {
   auto model = importExpanded(request, context);
+  if (model && request.mode == StepMode::Train)
+    if (llvm::Error error = checkSamples(mainOf(*model->module)))
+      return inModelOf(request, std::move(error));
   if (!model || !request.globalBatch || !request.microBatch)
     return model;
   if (*request.globalBatch % *request.microBatch != 0)

@@ -143,6 +143,13 @@ llvm::Error BatchChanger::run() {
 
 } // namespace
 
+llvm::Error checkSamples(mlir::func::FuncOp main) {
+  mlir::Value first = batchArgument(main);
+  return first && dimsOf(first)[0] == 0 ? inputError("dim 0 of its first input is 0: a step of training has a sample "
+                                                     "or more")
+                                        : llvm::Error::success();
+}
+
 llvm::Expected<int64_t> batchOf(mlir::func::FuncOp main) {
   if (mlir::Value first = batchArgument(main); first && dimsOf(first)[0] > 0)
     return dimsOf(first)[0];

@@ -26,6 +26,18 @@ TEST_CASE("unbound dims are listed all at once with the flags that bind them") {
              Contains("tensor<4x8xf32>") && Contains("tensor<4x1xf32>"));
 }
 
+TEST_CASE("a batch leads the first input, in place of one sample") {
+  std::string graph = node("Relu", {"x"}, {"y"}) + input("x", {"batch", "3"}) + output("y");
+  auto shapeWith = [&](std::map<std::string, int64_t> bindings) {
+    apc::ImportOptions options = dims(std::move(bindings));
+    options.batch = 6;
+    return importText(serialize(graph), options)->text();
+  };
+  CHECK_THAT(shapeWith({}), Contains("tensor<6x3xf32>"));
+  CHECK_THAT(shapeWith({{"batch", 1}}), Contains("tensor<6x3xf32>"));
+  CHECK_THAT(shapeWith({{"batch", 4}}), Contains("tensor<4x3xf32>")); // changed in the graph
+}
+
 TEST_CASE("expressions are evaluated") {
   auto text = [](const std::string &expression) {
     return importText(serialize(relu(input("x", {"a", "b", expression}))), dims({{"a", 5}, {"b", 12}, {"unit.x", 9}}))

@@ -7,6 +7,9 @@
 
 namespace apc {
 
+/// Errors (input): dim 0 of the first argument of `main` that has dims is 0, and no sample is there to train with.
+llvm::Error checkSamples(mlir::func::FuncOp main);
+
 /// The batch of `main`: dim 0 of its first argument that has dims. Errors (input): there is none.
 llvm::Expected<int64_t> batchOf(mlir::func::FuncOp main);
 

@@ -23,8 +23,13 @@ static std::string leadingName(const GraphProto &graph) {
 DimBinder::DimBinder(const std::map<std::string, int64_t> &given, const GraphProto &graph, std::optional<int64_t> batch)
     : bindings(given) {
   std::string leading = batch ? leadingName(graph) : "";
-  if (!leading.empty() && bindings.try_emplace(leading, batch.value_or(0)).second)
-    used.insert(leading); // it was not asked for by name
+  if (!leading.empty()) {
+    auto [entry, isNew] = bindings.try_emplace(leading, *batch);
+    if (isNew)
+      used.insert(leading); // it was not asked for by name
+    else if (entry->second == 1)
+      entry->second = *batch;
+  }
   for (const auto &[name, size] : given)
     plainNames.insert(name);
   for (const ValueInfoProto &input : graph.input())

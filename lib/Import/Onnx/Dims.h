@@ -29,7 +29,8 @@ struct BoundDims {
 class DimBinder {
 public:
   /// `graph` tells which names stand alone: only those are taken for the names in an expression, so that `batch-size`
-  /// may be a name. `batch` is bound to the name that leads the first input, unless a binding has it.
+  /// may be a name. `batch` is bound to the name that leads the first input, unless a binding has it for
+  /// several samples: a graph of one sample has no batch that could be changed to others.
   DimBinder(const std::map<std::string, int64_t> &bindings, const GraphProto &graph, std::optional<int64_t> batch = {});
 
   /// The dims of input `name`; empty when some are not bound (see `takeError`).

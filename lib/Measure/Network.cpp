@@ -11,6 +11,7 @@ namespace apc {
 namespace {
 
 constexpr double bytesOfGigabit = 1e9 / 8;
+constexpr double fastestAdapter = 800; ///< gigabits a second, of XDR; a higher rate is that of a node
 
 /// Rates of InfiniBand by name, four lanes (InfiniBand Trade Association, roadmap); 0 for other names.
 double gigabitsOf(llvm::StringRef name) {
@@ -74,8 +75,8 @@ std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
 }
 
 /// "4x Omni-Path 100 Gb/s", "4x ConnectX-6 200 Gb/s", "200 Gbps x8", "400 Gbps EFA per node", "0.8 Tbps per node",
-/// "25GbE", "100 Gbps RoCE", "RDMA 400 Gb/s per GPU". A rate of InfiniBand without more is that of an adapter, of which
-/// nodes have several: none.
+/// "25GbE", "100 Gbps RoCE", "3.2 Tbps InfiniBand", "RDMA 400 Gb/s per GPU". A rate of InfiniBand without more is that
+/// of an adapter, of which nodes have several: none.
 std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
   const std::string front = anyCase(("(" + countPattern + ")([a-zA-Z][a-zA-Z-]* |" + adapterPattern + ")?").str());
   const llvm::Regex pattern("(" + front +
@@ -98,7 +99,8 @@ std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
   if (hasWords(clause, "(per|each|a) (gpu|device|accelerator|chip|npu)") || clause.contains_insensitive("/gpu"))
     return NetworkRate{rate, /*isOfDevice=*/true};
   constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|roce|network|tcp";
-  const bool isOfNode = hasWords(clause, ofNode) || unit.lower() == "be";
+  const bool isAboveAdapters = unit != "B/s" && number * giga > fastestAdapter;
+  const bool isOfNode = hasWords(clause, ofNode) || unit.lower() == "be" || isAboveAdapters;
   return isOfNode ? std::optional(NetworkRate{rate, /*isOfDevice=*/false}) : std::nullopt;
 }
 

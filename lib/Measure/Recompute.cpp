@@ -24,15 +24,15 @@ struct PolicyWords {
 /// (NVIDIA/Megatron-LM megatron/training/arguments.py, --recompute-method). So did --checkpoint-activations and
 /// PyTorch's and Hugging Face's checkpointing of activations, or "of gradients".
 const std::vector<PolicyWords> &policyWords() {
-  const std::string one = again, maybe = one + "?";
+  const std::string one = again, maybe = one + "?", beside = "( *[+,(&]* *(sp|sequence[- ]parallel(ism)?)[)]?)?";
   static const std::vector<PolicyWords> words = {
       {"none|no|false|off|0|disabled|not used|(no|without)" + one, NamedPolicy::None},
       {"(remat|remat_policy|recompute|ac|activation checkpointing)?[ :=]*full" + maybe +
-           "( *[,(]? *((method[ =:]*)?uniform[ ,:=]*(1( layers?)?)?|(all|every|each)( the)? layers?)[)]?)?",
+           "( *[,(]? *((method[ =:]*)?uniform[ ,:=]*(1( layers?)?)?|(all|every|each)( the)? layers?)[)]?)?" + beside,
        NamedPolicy::Full},
       {"(activation|gradient)s?[-_ ]checkpoint(s|ing)|checkpoint[-_ ]activations?|ac", NamedPolicy::Full},
       {"(selective" + maybe + "[ ,:(]*)?(core[-_ ]?)?att(entio)?n( only)?[)]?", NamedPolicy::Attention},
-      {"selective" + maybe + "( *[+,(&]* *(sp|sequence[- ]parallel(ism)?)[)]?)?", NamedPolicy::Selective},
+      {"selective" + maybe + beside, NamedPolicy::Selective},
       {"yes|y|true|on|1", NamedPolicy::Unclear}};
   return words;
 }

@@ -15,9 +15,9 @@ constexpr llvm::StringLiteral shardsInGroups = "hybrid[-_ ]?shard(ed)?|hsdp";
 constexpr llvm::StringLiteral shardsOverAll = "fsdp2?|full[-_ ]?shard|fully[-_ ]shard(ed)?( data[-_ ]?parallel(ism)?)?";
 
 /// Words in front of others that deny these, or compare with them, and words behind that deny them.
-constexpr llvm::StringLiteral denied = "(no|not|non|never|without|nothing)( is| are| was)?[-_ ]*(us(e|ing)[-_ ])?";
+constexpr llvm::StringLiteral denied = "(no|not|non|never|without|w/o|nothing)( is| are| was)?[-_ ]*(us(e|ing)[-_ ])?";
 constexpr llvm::StringLiteral compared =
-    "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|unlike|instead of|rather than|against|"
+    "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|as [a-z]+ as|unlike|instead of|rather than|against|"
     "(speed-?up|gain|improvement)s? over) ((the|a|an|our|plain|stock|vanilla|original) )?";
 constexpr llvm::StringLiteral deniedBehind =
     "^ *([=:] *(0|no)|[=:]? *(none|false|null|((is |are |was )?not used)|off|disabled))($|[^0-9a-z])";
@@ -28,16 +28,21 @@ bool findsIn(llvm::StringRef text, const std::string &pattern) {
 
 std::string asWords(llvm::StringRef pattern) { return ("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str(); }
 
-/// Whether a pattern matches whole words that nothing behind them denies, and that no words of `others` precede.
-bool hasWordsBeside(llvm::StringRef text, llvm::StringRef pattern, llvm::StringRef others) {
+/// A pattern of words that stand right in front of others.
+llvm::Regex inFront(llvm::StringRef words) {
+  return llvm::Regex(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str(), llvm::Regex::IgnoreCase);
+}
+
+/// Whether a pattern matches whole words that nothing behind them denies, and nothing in front forbids.
+bool hasWordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::Regex &forbidden) {
+  static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
   const llvm::Regex words(asWords(pattern), llvm::Regex::IgnoreCase);
-  const std::string before = ("(^|[^0-9a-z])(" + others + ")((the|a|an|any) )?$").str();
   llvm::SmallVector<llvm::StringRef, 8> groups;
   for (llvm::StringRef rest = text; words.match(rest, &groups);) {
     const llvm::StringRef found = groups[2];
     rest = rest.substr(static_cast<size_t>(found.end() - rest.begin()));
     const llvm::StringRef front = text.take_front(static_cast<size_t>(found.begin() - text.begin()));
-    if (!findsIn(rest, deniedBehind.str()) && !findsIn(front, before))
+    if (!behind.match(rest) && !forbidden.match(front))
       return true;
   }
   return false;
@@ -55,11 +60,14 @@ std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, s
 
 bool hasWords(llvm::StringRef text, llvm::StringRef pattern) { return findsIn(text, asWords(pattern)); }
 
-bool isOn(llvm::StringRef text, llvm::StringRef pattern) { return hasWordsBeside(text, pattern, denied); }
+bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
+  static const llvm::Regex forbidden = inFront(denied);
+  return hasWordsBeside(text, pattern, forbidden);
+}
 
 bool isOwn(llvm::StringRef text, llvm::StringRef pattern) {
-  static const std::string others = denied.str() + "|" + compared.str();
-  return hasWordsBeside(text, pattern, others);
+  static const llvm::Regex forbidden = inFront((denied + "|" + compared).str());
+  return hasWordsBeside(text, pattern, forbidden);
 }
 
 bool saysOutOfMemory(llvm::StringRef text) {
@@ -102,8 +110,9 @@ std::optional<int64_t> stageOfCell(llvm::StringRef text) {
     return stage;
   if (std::optional<int64_t> stage = numberIn(text, "(^|[^0-9a-z])z-?([0-9])($|[^0-9a-z])", /*group=*/2))
     return stage;
-  return hasWords(text, "no|none|off|d?dp|data[- ]parallel(ism)?|no[-_ ]?shard") ? std::optional<int64_t>(0)
-                                                                                 : std::nullopt;
+  // A cell that still names FSDP denies FSDP: "FSDP=0".
+  return hasWords(text, "no|none|off|fsdp2?|d?dp|data[- ]parallel(ism)?|no[-_ ]?shard") ? std::optional<int64_t>(0)
+                                                                                        : std::nullopt;
 }
 
 std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
@@ -118,7 +127,7 @@ bool movesToHost(llvm::StringRef text) {
   constexpr llvm::StringLiteral moved =
       "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
       "gradients?|"
-      "weights?)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
+      "weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
   return isOn(text, moved) || isOn(text, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
 }
 

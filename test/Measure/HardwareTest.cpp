@@ -74,7 +74,8 @@ TEST_CASE("a stated network replaces that of the preset") {
   CHECK(networkOf("A100 80GB, dual EDR") == "3125MB/s");
   CHECK(networkOf("A100 80GB, 100 Gbps RoCE") == "1563MB/s");
   CHECK(networkOf("A100 80GB, CLOS RoCE 200Gbps x8") == "25000MB/s");
-  for (const char *name : {"A100 80GB per GPU", "8x A100 80GB", "a single A100, HDR"})
+  CHECK(networkOf("H100 80GB, 3.2Tbps InfiniBand") == "50000MB/s"); // more than an adapter has
+  for (const char *name : {"A100 80GB per GPU", "A100 (600 GB/s)", "8x A100 80GB", "a single A100, HDR"})
     CHECK(networkOf(name).empty());
   for (const char *name : {"A100 (NVLink 600 GB/s per GPU)", "A100, IB HDR", "A100, 200 Gb/s InfiniBand", "A100-80GB",
                            "TPU v4, 100 Gb/s per host"})

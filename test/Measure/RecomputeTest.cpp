@@ -13,7 +13,7 @@ TEST_CASE("policies of recomputation have several names") {
   for (const char *cell :
        {"full", "Full", "full (uniform, 1 layer)", "full, uniform 1", "full recompute", "full AC", "full (all layers)",
         "remat full", "remat_policy=full", "full activation checkpointing", "activation checkpointing",
-        "gradient checkpointing", "checkpoint-activations", "full (every layer)"})
+        "gradient checkpointing", "checkpoint-activations", "full (every layer)", "full + SP"})
     CHECK(policyOf(cell) == "full");
   for (const char *cell : {"selective", "selective (core attention)", "selective recompute", "selective AC",
                            "selective+SP", "core_attn", "core attention", "attn", "attention", "attention only"})

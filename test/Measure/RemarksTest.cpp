@@ -53,6 +53,7 @@ TEST_CASE("a schedule that remarks deny is not that of the row") {
     return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"notes", notes}})})[0].layout.schedule;
   };
   CHECK(scheduleOf("no GPipe flush").empty());
+  CHECK(scheduleOf("w/o GPipe").empty());
   CHECK(scheduleOf("1F1B (not GPipe)").empty());
   CHECK(scheduleOf("GPipe, not 1F1B") == "gpipe");
 }
@@ -74,9 +75,9 @@ TEST_CASE("rows whose states or activations leave the device are left out") {
   for (const char *cell : {"ZeRO-3 offload", "3 (CPU offload)", "ZeRO-Infinity"})
     CHECK(reasonOf({{"zero_stage", cell}}) == reason);
   CHECK(reasonOf({{"recompute", "full + CPU offload"}}) == "recompute unknown: full + CPU offload");
-  for (const char *notes :
-       {"no offload", "without CPU offloading", "offload: none", "CPU offload False", "offload_optimizer: none",
-        "cpu_offloading_num_layers=0", "not offloaded", "no ZeRO-Offload", "offloading disabled", "offload = no"})
+  for (const char *notes : {"no offload", "without CPU offloading", "offload: none", "CPU offload False",
+                            "offload_optimizer: none", "cpu_offloading_num_layers=0", "not offloaded",
+                            "no CPU or NVMe offload", "no ZeRO-Offload", "offloading disabled", "offload = no"})
     CHECK(reasonOf({{"notes", notes}}).empty());
 }
 
@@ -132,7 +133,7 @@ TEST_CASE("the cell names the stage of ZeRO in words, too") {
     CHECK(stageOf(cell) == 2);
   for (const char *cell : {"ZeRO-1", "distributed optimizer", "1", "Z1", "dist-opt", "distopt", "DDP + ZeRO-1"})
     CHECK(stageOf(cell) == 1);
-  for (const char *cell : {"none", "no", "off", "no FSDP", "0", "DDP", "DP", "NO_SHARD"})
+  for (const char *cell : {"none", "no", "off", "no FSDP", "0", "DDP", "DP", "NO_SHARD", "FSDP=0"})
     CHECK(stageOf(cell) == 0);
   for (const char *cell : {"n/a", "-"}) // as if blank
     CHECK(stageOf(cell) == 2);

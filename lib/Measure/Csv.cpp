@@ -3,6 +3,9 @@
 
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
+
 #include <cmath>
 
 namespace apc {
@@ -144,8 +147,26 @@ llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &tab
   return llvm::Error::success();
 }
 
+/// Digits without commas between thousands: "32000" of "32,000"; other text as it is.
+static std::string withoutCommas(llvm::StringRef text) {
+  std::string digits = text.str();
+  if (llvm::Regex("^[1-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+$").match(text))
+    llvm::erase(digits, ',');
+  return digits;
+}
+
+static llvm::Expected<std::optional<double>> numberOf(llvm::StringRef text, const CsvTable &table, const CsvRow &row,
+                                                      llvm::StringRef column) {
+  double number = 0;
+  if (text.empty())
+    return std::nullopt;
+  if (text.getAsDouble(number) || !std::isfinite(number))
+    return wrongNumber(table, row, column, "number");
+  return number;
+}
+
 llvm::Expected<std::optional<int64_t>> wholeNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column) {
-  llvm::Expected<std::optional<double>> number = realNumber(table, row, column);
+  llvm::Expected<std::optional<double>> number = numberOf(withoutCommas(row[column]), table, row, column);
   if (!number || !*number)
     return number ? llvm::Expected<std::optional<int64_t>>(std::nullopt) : number.takeError();
   constexpr double most = 1e15;
@@ -155,13 +176,7 @@ llvm::Expected<std::optional<int64_t>> wholeNumber(const CsvTable &table, const 
 }
 
 llvm::Expected<std::optional<double>> realNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column) {
-  llvm::StringRef text = row[column];
-  double number = 0;
-  if (text.empty())
-    return std::nullopt;
-  if (text.getAsDouble(number) || !std::isfinite(number))
-    return wrongNumber(table, row, column, "number");
-  return number;
+  return numberOf(row[column], table, row, column);
 }
 
 } // namespace apc

@@ -17,6 +17,15 @@ TransformerShape mpt() {
   return shape;
 }
 
+/// Rotary positions and two tables (config.json of EleutherAI/pythia-6.9b and gpt-neox-20b: tie_word_embeddings false);
+/// layers whose halves run side by side are taken as those of a GPT.
+TransformerShape neox() {
+  TransformerShape shape;
+  shape.positions = TransformerPositions::Rotary;
+  shape.isTied = false;
+  return shape;
+}
+
 TransformerShape llama() {
   TransformerShape shape;
   shape.activation = TransformerActivation::GatedSwish;
@@ -61,7 +70,8 @@ struct Family {
 
 // A number in front of "b" is a size. Built as a Llama is: config.json of 01-ai/Yi-34B, internlm/internlm2-20b,
 // lmsys/vicuna-13b-v1.5, microsoft/Phi-3-mini-4k-instruct, THUDM/glm-4-9b, ibm-granite/granite-3.0-8b-base,
-// allenai/OLMo-2-1124-13B. As a GPT: facebook/opt-66b (but for its ReLU), Megatron-Turing NLG (arXiv 2201.11990) and
+// allenai/OLMo-2-1124-13B, deepseek-ai/deepseek-llm-67b-base, Skywork/Skywork-13B-base, BAAI/Aquila2-34B. As a GPT:
+// facebook/opt-66b (but for its ReLU), Megatron-Turing NLG (arXiv 2201.11990) and
 // PanGu-alpha (arXiv 2104.12369).
 constexpr Family families[] = {{"(m|by)?t5", t5},
                                {".*bert.*", bert},
@@ -69,16 +79,21 @@ constexpr Family families[] = {{"(m|by)?t5", t5},
                                {".*mpt.*", mpt},
                                {".*(llama|mixtral|mistral).*", llama},
                                {".*qwen3.*", qwen3},
-                               {".*(qwen|baichuan|maxtext|vicuna|internlm).*", llama},
+                               {".*(qwen|baichuan|maxtext|vicuna|alpaca|internlm).*", llama},
+                               {"deepseek[- ]?(llm([- ][0-9]+b)?|7b|67b)", llama},
+                               {"skywork[- ]?[0-9]+b", llama},
+                               {"aquila2?[- ]?[0-9]+b", llama},
                                {"yi[- ]?([0-9.]+[- ])?([0-9.]+b)?", llama},
                                {"granite[- ]?(3[.0-9]*[- ])?[0-9]+b", llama},
                                {"olmo[- ]?2([- ][0-9.]+b)?", llama},
                                {"glm[- ]?4([- ][0-9.]+b)?", llama},
                                {"phi[- ]?3([- ](mini|medium))?", llama},
+                               {"(gpt-?)?neox.*|pythia.*", neox},
                                {".*(gpt|bloom).*", gpt},
+                               {"megatron(-?lm)?[- ]?[0-9.]+b", gpt},
                                {"mt-nlg|megatron-turing|turing[- ]nlg", gpt},
                                {"pangu([- ]?(alpha|a|[0-9.]+b))?", gpt},
-                               {"opt[- ]?([0-9.]+[bm]|iml.*)", gpt},
+                               {"opt[- ]?([0-9.]+[bm]|iml.*)|^opt$", gpt},
                                {".*moe.*", gpt}};
 
 /// Nemotron Nano, Super and Ultra have layers of Mamba, or layers of several sizes where they come from a Llama; the
@@ -90,13 +105,14 @@ bool isMixedNemotron(const std::string &lower) {
 }
 
 /// Models that are trained in part, or hold more than a transformer. Short names count where no letter is beside them:
-/// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" is of the layout.
+/// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" and "hybrid sharding" are of the layout.
 bool isOther(const std::string &lower) {
-  static const llvm::Regex parallel("hybrid[ -]*(3d[ -]*)?parallel");
+  static const llvm::Regex dense("deepseek[- ]?(llm([- ][0-9]+b)?|7b|67b)($|[^-_0-9a-z])");
+  static const llvm::Regex layout("hybrid[-_ ]*(3d[ -]*)?(parallel|shard)");
   static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba|xcomposer|glm-?4[.v]|phi-?3-small|"
                                     "granite.*code|pangu[- ](pro|ultra|embedded)");
   static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|vision|wide|next)($|[^a-z])");
-  return anywhere.match(lower) || isMixedNemotron(lower) || words.match(parallel.sub("", lower));
+  return anywhere.match(dense.sub("", lower)) || isMixedNemotron(lower) || words.match(layout.sub("", lower));
 }
 
 } // namespace

@@ -45,7 +45,14 @@ int64_t Fields::within(llvm::StringRef column, std::optional<int64_t> number, in
   return 1;
 }
 
+/// "none" of a degree is a single way, or a single chunk.
+static bool isSingle(llvm::StringRef column, llvm::StringRef text) {
+  return llvm::is_contained({"tp", "pp", "vp", "cp", "dp", "ep", "etp"}, column) && text.equals_insensitive("none");
+}
+
 int64_t Fields::needed(llvm::StringRef column) {
+  if (isSingle(column, text(column)))
+    return 1;
   std::optional<int64_t> number = readable(column, wholeNumber(table, row, column));
   if (!number)
     leaveOut("no " + column.str());
@@ -53,6 +60,8 @@ int64_t Fields::needed(llvm::StringRef column) {
 }
 
 int64_t Fields::whole(llvm::StringRef column, int64_t otherwise, int64_t least) {
+  if (isSingle(column, text(column)))
+    return 1;
   std::optional<int64_t> number = readable(column, wholeNumber(table, row, column));
   return number ? within(column, number, least) : otherwise;
 }

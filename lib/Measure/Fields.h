@@ -14,7 +14,7 @@ public:
 
   llvm::StringRef text(llvm::StringRef column) const { return row[column]; }
   std::string lower(llvm::StringRef column) const { return row[column].lower(); }
-  /// A number of at least 1; 1 where the row is left out for want of it.
+  /// A number of at least 1; 1 where the row is left out for want of it, or a degree is "none".
   int64_t needed(llvm::StringRef column);
   /// The same with a value for blank cells.
   int64_t whole(llvm::StringRef column, int64_t otherwise, int64_t least = 1);

@@ -1,6 +1,7 @@
 // Hardware as measurements name it, as presets with figures of their own.
 #include "Fields.h"
 #include "Network.h"
+#include "Remarks.h"
 
 #include "apc/Cluster/Cluster.h"
 
@@ -30,6 +31,37 @@ struct KnownHardware {
 /// kchengiva/Shift-GCN issue 34; B200 pytorch/ao pull request 4002, which asked the driver.
 constexpr const char *memoryOfA100 = "device.memory_bytes=79.25GiB",
                      *memoryOfSmallV100 = "device.memory_bytes=15.78GiB";
+
+/// Names of machines, and the hardware that they stand for. AWS: docs.aws.amazon.com, Amazon EC2 instance types,
+/// accelerated computing (devices, their memory, the network of an instance). Google:
+/// cloud.google.com/compute/docs/gpus (devices and memory alone). Huawei's machines called A2 are of the kind that the
+/// preset describes.
+struct Machine {
+  llvm::StringLiteral words; ///< a pattern of whole words
+  llvm::StringLiteral hardware;
+};
+
+constexpr Machine machines[] = {{"p4d([.]24xlarge)?", "a100 40gb, 400 Gbps EFA per node"},
+                                {"p4de([.]24xlarge)?", "a100 80gb, 400 Gbps EFA per node"},
+                                {"p5[.]48xlarge", "h100 80gb, 3200 Gbps EFA per node"},
+                                {"a2-highgpu", "a100 40gb"},
+                                {"a2-ultragpu", "a100 80gb"},
+                                {"a3-(high|mega|edge)gpu", "h100 80gb"},
+                                {"a3-ultragpu", "h200 141gb"},
+                                {"v5 ?lite ?(pod)?", "tpu v5e"},
+                                {"v4-[0-9]+", "tpu v4"},
+                                {"tpu7x", "tpu v7x"},
+                                {"atlas 800t a2|atlas 900 a2( podc)?", "ascend 910b"}};
+
+/// Text without the sizes of machines, "8g" of "a2-highgpu-8g", and with the hardware of those that it names. Own words
+/// stand first, and what these say counts.
+std::string withMachines(llvm::StringRef hardware) {
+  std::string text = llvm::Regex("(gpu)-[0-9]+g", llvm::Regex::IgnoreCase).sub("\\1", hardware);
+  for (const Machine &machine : machines)
+    if (hasWords(hardware, machine.words))
+      text += ", " + machine.hardware.str();
+  return text;
+}
 
 const std::vector<KnownHardware> &knownHardware() {
   static const std::vector<KnownHardware> known = {
@@ -73,18 +105,20 @@ bool hasWord(llvm::StringRef text, llvm::StringRef word) {
 }
 
 /// The first size of "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps", "40 gb/s" or "400gb per node", and
-/// no memory of a host: none of "512 GB host RAM". A DGX is named by the memory of its eight devices. 0 for none.
+/// no memory of a host: none of "512 GB host RAM". A DGX, or a board of its kind, is named by the memory of its eight
+/// devices. 0 for none.
 int64_t memoryIn(llvm::StringRef text) {
   constexpr int64_t devicesOfNode = 8, leastOfNode = 320;
-  const bool isDgx = text.contains("dgx");
+  const bool isBoard = llvm::Regex("[dh]gx|8[- ]?gpu").match(text);
   const llvm::Regex size("(^|[^0-9a-z.])([0-9]+)[ -]?g(b|ib)?($|[^0-9a-z/].*)");
-  const llvm::Regex ofHost("^[^0-9a-z]*((of )?(host|cpu|system|main)|(per|a) (node|host|server|machine))");
+  const llvm::Regex ofHost(
+      "^[^0-9a-z]*((of )?(host|cpu|system|main|dram|ddr[0-9]?|ram($|[^a-z]))|(per|a) (node|host|server|machine))");
   llvm::SmallVector<llvm::StringRef, 5> matches;
   while (size.match(text, &matches)) {
     text = matches[4];
     int64_t gigabytes = 0;
     if (!ofHost.match(text) && !matches[2].getAsInteger(10, gigabytes))
-      return isDgx && gigabytes >= leastOfNode ? gigabytes / devicesOfNode : gigabytes;
+      return isBoard && gigabytes >= leastOfNode ? gigabytes / devicesOfNode : gigabytes;
   }
   return 0;
 }
@@ -137,9 +171,9 @@ std::optional<std::string> networkFigure(llvm::StringRef hardware, llvm::StringR
 
 void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode, Measurement &into) {
   constexpr int64_t usualDevices = 8; // of a node, in presets
-  std::string lower = hardware.lower();
-  if (lower.empty())
+  if (hardware.empty())
     return fields.leaveOut("no hardware");
+  const std::string whole = withMachines(hardware), lower = llvm::StringRef(whole).lower();
   if (std::string reason = otherPartIn(lower); !reason.empty())
     return fields.leaveOut(reason);
   for (const KnownHardware &known : knownHardware()) {
@@ -151,7 +185,7 @@ void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode,
     if (hasNodes && devicesOfNode > 0 && devicesOfNode != usualDevices)
       into.overrides.push_back("level.device.size=" + std::to_string(devicesOfNode));
     if (hasNodes)
-      if (auto figure = networkFigure(hardware, known.preset, devicesOfNode > 0 ? devicesOfNode : usualDevices))
+      if (auto figure = networkFigure(whole, known.preset, devicesOfNode > 0 ? devicesOfNode : usualDevices))
         into.overrides.push_back(*figure);
     return;
   }

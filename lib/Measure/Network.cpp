@@ -11,6 +11,7 @@ namespace apc {
 namespace {
 
 constexpr double bytesOfGigabit = 1e9 / 8;
+constexpr double fastestAdapter = 800; ///< gigabits a second, of XDR; a higher rate is that of a node
 
 /// Rates of InfiniBand by name, four lanes (InfiniBand Trade Association, roadmap); 0 for other names.
 double gigabitsOf(llvm::StringRef name) {
@@ -23,43 +24,98 @@ double gigabitsOf(llvm::StringRef name) {
       .Default(0);
 }
 
-/// "8x HDR200", "8xNDR", "4x EDR".
-std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
-  const llvm::Regex pattern("([0-9]+) ?x ?((infiniband|ib|mellanox|connectx-?[0-9]) )?(fdr|edr|hdr|ndr|xdr)([0-9]*)",
-                            llvm::Regex::IgnoreCase);
-  llvm::SmallVector<llvm::StringRef, 8> groups;
-  double adapters = 0, gigabits = 0;
-  if (!pattern.match(clause, &groups) || groups[1].getAsDouble(adapters))
-    return std::nullopt;
-  if (groups[5].getAsDouble(gigabits))
-    gigabits = gigabitsOf(groups[4]);
-  return NetworkRate{adapters * gigabits * bytesOfGigabit, /*isOfDevice=*/false};
+/// "8x ", "2× ", "one ", "dual ".
+constexpr llvm::StringLiteral countPattern = "([0-9]+) ?x ?|(one|single|two|dual|four|quad|eight)[- ]";
+constexpr unsigned groupsOfCount = 2;
+
+/// The number of the two groups of `countPattern`; none where neither matched.
+std::optional<double> countOf(llvm::StringRef digits, llvm::StringRef word) {
+  double number = 0;
+  if (!digits.getAsDouble(number))
+    return number;
+  const double named = llvm::StringSwitch<double>(word.lower())
+                           .Cases({"one", "single"}, 1)
+                           .Cases({"two", "dual"}, 2)
+                           .Cases({"four", "quad"}, 4)
+                           .Case("eight", 8)
+                           .Default(0);
+  return named > 0 ? std::optional(named) : std::nullopt;
 }
 
-/// "4x Omni-Path 100 Gb/s", "400 Gbps EFA per node", "0.8 Tbps per node", "25GbE", "RDMA 400 Gb/s per GPU". A rate of
-/// InfiniBand without more is that of an adapter, of which nodes have several: none.
-std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
-  const llvm::Regex pattern("(([0-9]+) ?[xX] ?([A-Za-z][A-Za-z-]* )?)?([0-9.]+) ?"
-                            "([TGtg])(b/s|bps|bit/s|B/s|b[eE]|b (per|a) )");
-  llvm::SmallVector<llvm::StringRef, 8> groups;
-  double adapters = 0, number = 0;
-  if (!pattern.match(clause, &groups) || groups[4].getAsDouble(number))
+/// A pattern of lower-case letters as it matches in any case; units of rates tell bits from bytes by theirs.
+std::string anyCase(llvm::StringRef pattern) {
+  std::string any;
+  bool isInBrackets = false;
+  for (char c : pattern) {
+    isInBrackets = c == '[' || (isInBrackets && c != ']');
+    if (llvm::isAlpha(c) && !isInBrackets)
+      any += {'[', c, llvm::toUpper(c), ']'};
+    else
+      any += c;
+  }
+  return any;
+}
+
+/// Words between a number of adapters and their rate, with numbers of their own.
+constexpr llvm::StringLiteral adapterPattern =
+    "((nvidia|mellanox|hpe|cray|infiniband|ib|roce|connectx-?[0-9]+( dx| vpi| lx)?|cx-?[0-9]|bluefield-?[0-9]+|"
+    "slingshot([- ]?[0-9]+)?|cassini) )+";
+
+/// "8x HDR200", "8xNDR", "4x EDR", "one HDR100 NIC".
+std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
+  const llvm::Regex pattern(("(" + countPattern + ")(" + adapterPattern + ")?(fdr|edr|hdr|ndr|xdr)([0-9]*)").str(),
+                            llvm::Regex::IgnoreCase);
+  llvm::SmallVector<llvm::StringRef, 12> groups;
+  double gigabits = 0;
+  if (!pattern.match(clause, &groups))
     return std::nullopt;
-  const double giga = groups[5].lower() == "t" ? 1e3 : 1;
-  const double rate = number * giga * (groups[6] == "B/s" ? 1e9 : bytesOfGigabit);
-  if (!groups[2].getAsDouble(adapters))
-    return NetworkRate{adapters * rate, /*isOfDevice=*/false};
+  if (groups.back().getAsDouble(gigabits))
+    gigabits = gigabitsOf(groups[groups.size() - 2]);
+  return NetworkRate{countOf(groups[2], groups[3]).value_or(0) * gigabits * bytesOfGigabit, /*isOfDevice=*/false};
+}
+
+/// "4x Omni-Path 100 Gb/s", "4x ConnectX-6 200 Gb/s", "200 Gbps x8", "400 Gbps EFA per node", "0.8 Tbps per node",
+/// "25GbE", "100 Gbps RoCE", "3.2 Tbps InfiniBand", "RDMA 400 Gb/s per GPU". A rate of InfiniBand without more is that
+/// of an adapter, of which nodes have several: none.
+std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
+  const std::string front = anyCase(("(" + countPattern + ")([a-zA-Z][a-zA-Z-]* |" + adapterPattern + ")?").str());
+  const llvm::Regex pattern("(" + front +
+                            ")?([0-9.]+) ?([TGtg])(b/s|bps|bit/s|B/s|b[eE]|b (per|a) )( ?[xX] ?([0-9]+))?");
+  llvm::SmallVector<llvm::StringRef, 16> groups;
+  double number = 0;
+  if (!pattern.match(clause, &groups))
+    return std::nullopt;
+  auto fromEnd = [&](size_t index) { return groups[groups.size() - index]; };
+  const llvm::StringRef unit = fromEnd(4);
+  if (fromEnd(6).getAsDouble(number))
+    return std::nullopt;
+  const double giga = fromEnd(5).lower() == "t" ? 1e3 : 1;
+  const double rate = number * giga * (unit == "B/s" ? 1e9 : bytesOfGigabit);
+  std::optional<double> adapters = countOf(groups[3], groups[4]);
+  if (!adapters)
+    adapters = countOf(fromEnd(1), "");
+  if (adapters)
+    return NetworkRate{*adapters * rate, /*isOfDevice=*/false};
   if (hasWords(clause, "(per|each|a) (gpu|device|accelerator|chip|npu)") || clause.contains_insensitive("/gpu"))
     return NetworkRate{rate, /*isOfDevice=*/true};
-  constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|network|tcp";
-  const bool isOfNode = hasWords(clause, ofNode) || groups[6].lower() == "be";
+  constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|roce|network|tcp";
+  const bool isAboveAdapters = unit != "B/s" && number * giga > fastestAdapter;
+  const bool isOfNode = hasWords(clause, ofNode) || unit.lower() == "be" || isAboveAdapters;
   return isOfNode ? std::optional(NetworkRate{rate, /*isOfDevice=*/false}) : std::nullopt;
+}
+
+/// Numbers of adapters are written with either sign of multiplication.
+std::string withPlainSigns(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, "\xc3\x97");
+  return llvm::join(parts, "x");
 }
 
 } // namespace
 
-std::optional<NetworkRate> networkIn(llvm::StringRef text) {
-  while (!text.empty()) {
+std::optional<NetworkRate> networkIn(llvm::StringRef whole) {
+  const std::string plain = withPlainSigns(whole);
+  for (llvm::StringRef text = plain; !text.empty();) {
     const size_t end = text.find_first_of(",;()");
     const llvm::StringRef clause = text.take_front(end).trim();
     text = end == llvm::StringRef::npos ? "" : text.drop_front(end + 1);

@@ -69,19 +69,24 @@ void printSources(const Score &score, llvm::raw_ostream &os) {
 }
 
 void printLeftOut(const Score &score, llvm::raw_ostream &os) {
-  std::map<std::string, size_t> reasons;
+  std::map<std::string, LeftOutRows> reasons;
   for (const SourceScore &source : score.sources)
-    for (const auto &[reason, rows] : source.leftOut)
-      reasons[reason] += rows;
+    for (const auto &[reason, own] : source.leftOut) {
+      LeftOutRows &all = reasons.emplace(reason, LeftOutRows{0, own.example, false}).first->second;
+      all.rows += own.rows;
+      all.areDifferent = all.areDifferent || own.areDifferent || own.example != all.example;
+    }
   if (reasons.empty())
     return;
-  std::vector<std::pair<std::string, size_t>> order(reasons.begin(), reasons.end());
-  llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.second > b.second; });
+  std::vector<LeftOutRows> order;
+  for (const auto &[reason, all] : reasons)
+    order.push_back(all);
+  llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.rows > b.rows; });
   TextTable table;
   table.addColumn("left out", TextTable::Align::Right);
   table.addColumn("reason");
-  for (const auto &[reason, rows] : order)
-    table.addRow({std::to_string(rows), reason});
+  for (const LeftOutRows &alike : order)
+    table.addRow({std::to_string(alike.rows), alike.str()});
   os << "\n";
   table.print(os);
 }
@@ -129,7 +134,10 @@ void writeSource(JsonObjectWriter &object, const SourceScore &source) {
   object("rows", source.rows);
   object("rows_used", source.rowsUsed);
   writeFigures(object, source.times, source.memory);
-  object("left_out", source.leftOut);
+  std::map<std::string, size_t> leftOut;
+  for (const auto &[reason, alike] : source.leftOut)
+    leftOut[alike.str()] = alike.rows;
+  object("left_out", leftOut);
 }
 
 std::string quoted(llvm::StringRef text) {

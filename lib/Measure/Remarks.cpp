@@ -10,11 +10,42 @@ namespace apc {
 
 namespace {
 
+constexpr llvm::StringLiteral zeroInfinity = "zero[-_ ]?infinity"; // stage 3 beside the memory of hosts
 constexpr llvm::StringLiteral shardsInGroups = "hybrid[-_ ]?shard(ed)?|hsdp";
 constexpr llvm::StringLiteral shardsOverAll = "fsdp2?|full[-_ ]?shard|fully[-_ ]shard(ed)?( data[-_ ]?parallel(ism)?)?";
 
+/// Words in front of others that deny these, or compare with them, and words behind that deny them.
+constexpr llvm::StringLiteral denied = "(no|not|non|never|without|w/o|nothing)( is| are| was)?[-_ ]*(us(e|ing)[-_ ])?";
+constexpr llvm::StringLiteral compared =
+    "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|as [a-z]+ as|unlike|instead of|rather than|against|"
+    "(speed-?up|gain|improvement)s? over) ((the|a|an|our|plain|stock|vanilla|original) )?";
+constexpr llvm::StringLiteral deniedBehind =
+    "^ *([=:] *(0|no)|[=:]? *(none|false|null|((is |are |was )?not used)|off|disabled))($|[^0-9a-z])";
+
 bool findsIn(llvm::StringRef text, const std::string &pattern) {
   return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text);
+}
+
+std::string asWords(llvm::StringRef pattern) { return ("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str(); }
+
+/// A pattern of words that stand right in front of others.
+llvm::Regex inFront(llvm::StringRef words) {
+  return llvm::Regex(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str(), llvm::Regex::IgnoreCase);
+}
+
+/// Whether a pattern matches whole words that nothing behind them denies, and nothing in front forbids.
+bool hasWordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::Regex &forbidden) {
+  static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
+  const llvm::Regex words(asWords(pattern), llvm::Regex::IgnoreCase);
+  llvm::SmallVector<llvm::StringRef, 8> groups;
+  for (llvm::StringRef rest = text; words.match(rest, &groups);) {
+    const llvm::StringRef found = groups[2];
+    rest = rest.substr(static_cast<size_t>(found.end() - rest.begin()));
+    const llvm::StringRef front = text.take_front(static_cast<size_t>(found.begin() - text.begin()));
+    if (!behind.match(rest) && !forbidden.match(front))
+      return true;
+  }
+  return false;
 }
 
 } // namespace
@@ -27,14 +58,16 @@ std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, s
   return std::nullopt;
 }
 
-bool hasWords(llvm::StringRef text, llvm::StringRef pattern) {
-  return findsIn(text, ("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str());
-}
+bool hasWords(llvm::StringRef text, llvm::StringRef pattern) { return findsIn(text, asWords(pattern)); }
 
 bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
-  const std::string words = "(" + pattern.str() + ")";
-  return hasWords(text, words) && !hasWords(text, "(no|not|non|without) *-?(us(e|ing)[-_ ])?" + words) &&
-         !hasWords(text, words + " *([=:] *(0|no|none|false|null)|[=:]? *((is |was )?not used|off|disabled))");
+  static const llvm::Regex forbidden = inFront(denied);
+  return hasWordsBeside(text, pattern, forbidden);
+}
+
+bool isOwn(llvm::StringRef text, llvm::StringRef pattern) {
+  static const llvm::Regex forbidden = inFront((denied + "|" + compared).str());
+  return hasWordsBeside(text, pattern, forbidden);
 }
 
 bool saysOutOfMemory(llvm::StringRef text) {
@@ -60,12 +93,26 @@ std::optional<int64_t> stageIn(llvm::StringRef text) {
   if (std::optional<int64_t> stage =
           numberIn(text, "(^|[^0-9a-z])zero[-_ ]?(stage)?[-_ ]*[=:]?[ ]*([0-9])($|[^0-9a-z])", /*group=*/3))
     return *stage;
+  if (isOn(text, zeroInfinity))
+    return 3;
   const bool cutsNothing = hasWords(text, "no[-_ ]?shard");
+  if (!cutsNothing && isOn(text, "shard[-_ ]?grad[-_ ]?op"))
+    return 2;
   if (!cutsNothing && isOn(text, (shardsOverAll + "|" + shardsInGroups).str()))
-    return hasWords(text, "shard[-_ ]?grad[-_ ]?op") ? 2 : 3;
-  if (isOn(text, "distributed[-_ ]optimi[sz]er"))
+    return 3;
+  if (isOn(text, "dist(ributed)?[-_ ]?opt(im|imi[sz]er)?"))
     return 1;
   return std::nullopt;
+}
+
+std::optional<int64_t> stageOfCell(llvm::StringRef text) {
+  if (std::optional<int64_t> stage = stageIn(("zero " + text).str()))
+    return stage;
+  if (std::optional<int64_t> stage = numberIn(text, "(^|[^0-9a-z])z-?([0-9])($|[^0-9a-z])", /*group=*/2))
+    return stage;
+  // A cell that still names FSDP denies FSDP: "FSDP=0".
+  return hasWords(text, "no|none|off|fsdp2?|d?dp|data[- ]parallel(ism)?|no[-_ ]?shard") ? std::optional<int64_t>(0)
+                                                                                        : std::nullopt;
 }
 
 std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
@@ -75,5 +122,15 @@ std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
 }
 
 bool cutsWithinGroups(llvm::StringRef text) { return isOn(text, shardsInGroups); }
+
+bool movesToHost(llvm::StringRef text) {
+  constexpr llvm::StringLiteral moved =
+      "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
+      "gradients?|"
+      "weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
+  return isOn(text, moved) || isOn(text, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
+}
+
+bool trainsAdapters(llvm::StringRef text) { return isOwn(text, "q?lora|dora|adapters? only"); }
 
 } // namespace apc

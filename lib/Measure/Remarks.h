@@ -17,6 +17,9 @@ bool hasWords(llvm::StringRef text, llvm::StringRef pattern);
 /// Words that are there, neither denied nor off: not "no FSDP", "FSDP=0", "FSDP: off".
 bool isOn(llvm::StringRef text, llvm::StringRef pattern);
 
+/// Words that are on and tell of the row itself: not "vs FSDP", "compared with FSDP", "faster than FSDP".
+bool isOwn(llvm::StringRef text, llvm::StringRef pattern);
+
 /// "OOM (-1)" and "out of memory", but not "no OOM".
 bool saysOutOfMemory(llvm::StringRef text);
 
@@ -31,10 +34,20 @@ std::optional<int64_t> classesIn(llvm::StringRef text);
 /// alone, or FSDP, which cuts everything unless it says otherwise.
 std::optional<int64_t> stageIn(llvm::StringRef text);
 
+/// The same in a cell that is of ZeRO alone: "stage 1" and "Z1" as well, and 0 for "none" and "DDP".
+std::optional<int64_t> stageOfCell(llvm::StringRef text);
+
 /// The ways in which tp cuts each expert: "etp=1", "ETP 2", "expert_tensor_parallel_size: 1".
 std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text);
 
 /// Whether words say that each of several groups of devices has all parameters: "HSDP", "hybrid shard".
 bool cutsWithinGroups(llvm::StringRef text);
+
+/// Whether states or activations leave the device during a step: "ZeRO-3 offload", "offload_optimizer: cpu", "CPU
+/// activation offloading", "ZeRO-Infinity"; not "no offload", "CPU offload False", "offload: none".
+bool movesToHost(llvm::StringRef text);
+
+/// Whether the weights of adapters alone are trained: "LoRA rank 16", "QLoRA"; not "vs LoRA".
+bool trainsAdapters(llvm::StringRef text);
 
 } // namespace apc

@@ -14,7 +14,7 @@ namespace {
 enum class Beside : uint8_t { Nothing, CutParameters, AllSums };
 
 struct KnownRuntime {
-  llvm::StringLiteral words; ///< in lower case, whole words of what a row says
+  llvm::StringLiteral words; ///< a pattern of whole words that a row says of itself
   llvm::StringLiteral runtime;
   int64_t fewestDevices = 1;
   bool widensGradients = true;           ///< `Measurement::widensGradients`
@@ -46,50 +46,32 @@ constexpr KnownRuntime known[] = {
     {"bigscience", "megatron-2021-waiting", 320},
     {"alpa", "xla-2022", 1, true, Beside::Nothing, ExpertDispatch::OneHot},
     {"maxtext", "xla"},
-    {"llm-foundry", "torch-eager-2023", 1, true, Beside::AllSums},
-    {"llm foundry", "torch-eager-2023", 1, true, Beside::AllSums},
-    {"llmfoundry", "torch-eager-2023", 1, true, Beside::AllSums},
+    {"llm[- ]?foundry", "torch-eager-2023", 1, true, Beside::AllSums},
     {"torchtitan", "torch-eager", 1, true, Beside::AllSums},
     {"fms-fsdp", "torch-compiled", 1, true, Beside::AllSums},
     {"mindformers", "mindspore"},
     {"mindspeed", "mindspore"},
     {"mindspore", "mindspore"},
-    {"megatron-deepspeed", "megatron-2021", 1, true, Beside::CutParameters, ExpertDispatch::OneHot},
+    {"megatron(-?lm)? ?([-+/&]|and|with) ?deepspeed|deepspeed ?([-+/&]|and|with) ?megatron(-?lm)?", "megatron-2021", 1,
+     true, Beside::CutParameters, ExpertDispatch::OneHot},
     {"sc'21", "megatron-2021"},
     {"korthikanti", "megatron-2022"},
     {"bigscience", "megatron-2021"},
     {"nemo", "megatron-2023", 1, false, Beside::AllSums},
     {"dgxc", "megatron-2023", 1, false, Beside::AllSums},
-    {"megatron-core", "megatron-2023"},
-    {"megatron core", "megatron-2023"},
-    {"mcore", "megatron-2023"},
+    {"megatron[- ]core|mcore", "megatron-2023"},
     {"megatron-bridge", "megatron-2023", 1, false, Beside::AllSums},
     {"primus", "megatron-2023"},
-    {"megatron", "megatron-2023-unfused"},
-    {"megatron-lm", "megatron-2023-unfused"},
-    {"megatronlm", "megatron-2023-unfused"},
+    {"megatron(-?lm)?", "megatron-2023-unfused"},
     {"gpt-neox", "megatron-2021"},
     {"deepspeed", "torch-eager", 1, true, Beside::CutParameters, ExpertDispatch::OneHot},
-    {"colossalai", "torch-eager"},
-    {"colossal-ai", "torch-eager"},
+    {"colossal-?ai", "torch-eager"},
     {"litgpt", "torch-eager", 1, true, Beside::AllSums},
     {"lightning", "torch-eager", 1, true, Beside::AllSums},
-    {"pytorch ddp", "torch-compiled", 1, true, Beside::AllSums},
-    {"torch ddp", "torch-compiled", 1, true, Beside::AllSums},
-    {"distributeddataparallel", "torch-compiled", 1, true, Beside::AllSums},
+    {"(py)?torch ddp|distributeddataparallel", "torch-compiled", 1, true, Beside::AllSums},
     {"jax", "xla"},
     {"levanter", "xla"},
     {"xla", "xla"}};
-
-/// "alpa" is not "alpaca", and "nemo" not "nemotron".
-bool hasWholeWords(llvm::StringRef text, llvm::StringRef words) {
-  for (size_t at = text.find(words); at != llvm::StringRef::npos; at = text.find(words, at + 1)) {
-    llvm::StringRef before = text.take_front(at), behind = text.drop_front(at + words.size());
-    if ((before.empty() || !llvm::isAlnum(before.back())) && (behind.empty() || !llvm::isAlnum(behind.front())))
-      return true;
-  }
-  return false;
-}
 
 /// The runtime of a row that names no known framework: that of plans, where PyTorch runs on the devices.
 llvm::StringRef usualRuntime(llvm::StringRef cluster) {
@@ -104,13 +86,16 @@ llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
   return hasWords(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
 }
 
+/// Asked for in Megatron-DeepSpeed and GPT-NeoX as well, which are then taken as Megatron-LM with it.
+constexpr llvm::StringLiteral fusedAttention =
+    "(use[-_])?flash([-_ ]?(attn|attention))?[-_ ]?(v?[0-9])?|transformer[-_ ]?engine|te|fused[-_ ]attention";
+
 /// Megatron-LM without its core had fused attention where it was asked for (NVIDIA/Megatron-LM megatron/arguments.py:
 /// --use-flash-attn, --transformer-impl with the default "local"), and on Hopper, which Transformer Engine came with.
 llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
   const bool isNew = cluster.starts_with("dgx-h") || cluster.starts_with("dgx-b") || cluster.starts_with("gb");
-  constexpr llvm::StringLiteral fused =
-      "(use[-_])?flash([-_ ]?(attn|attention))?[-_ ]?(v?[0-9])?|transformer[-_ ]?engine|te|fused[-_ ]attention";
-  const bool isFused = isOn(text, fused) || (isNew && !hasWords(text, fused) && !hasWords(text, "unfused"));
+  const bool isNamed = hasWords(text, fusedAttention) || hasWords(text, "unfused");
+  const bool isFused = isOn(text, fusedAttention) || (isNew && !isNamed);
   return isFused ? "megatron-2023" : "megatron-2023-unfused";
 }
 
@@ -125,22 +110,22 @@ bool overlapsSums(llvm::StringRef text, bool usually) {
 } // namespace
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
-  std::string lower = text.lower();
-  const auto *found = llvm::find_if(known, [&](const KnownRuntime &each) {
-    return into.devices >= each.fewestDevices && hasWholeWords(lower, each.words);
-  });
+  const auto *found = llvm::find_if(
+      known, [&](const KnownRuntime &each) { return into.devices >= each.fewestDevices && isOwn(text, each.words); });
   llvm::StringRef runtime = usualRuntime(into.cluster);
   if (found != std::end(known)) {
     runtime = found->runtime;
     into.widensGradients = found->widensGradients;
     into.model.dispatch = found->dispatch;
-    const bool overlapsMore = into.layout.tensor == 1 && overlapsSums(lower, found->beside == Beside::AllSums);
+    const bool overlapsMore = into.layout.tensor == 1 && overlapsSums(text, found->beside == Beside::AllSums);
     into.overlaps = found->beside != Beside::Nothing && (into.overlaps || overlapsMore);
   }
   if (runtime == "torch-eager" || runtime == "torch-compiled")
-    runtime = torchRuntime(lower, runtime);
+    runtime = torchRuntime(text, runtime);
   if (runtime == "megatron-2023-unfused")
-    runtime = megatronRuntime(lower, into.cluster);
+    runtime = megatronRuntime(text, into.cluster);
+  if (runtime == "megatron-2021" && isOn(text, fusedAttention))
+    runtime = "megatron-2023";
   into.runtime = runtime.str();
 }
 

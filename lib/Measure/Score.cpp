@@ -14,17 +14,30 @@ namespace {
 /// The citation without remarks on single cells, which stand behind a semicolon.
 std::string sourceOf(const Measurement &row) { return llvm::StringRef(row.source).split(';').first.trim().str(); }
 
-/// Messages that differ in numbers alone count together; the layout is left out.
+/// The reason without the layout, as far as it is worth reading in a table.
 std::string reasonOf(llvm::StringRef message) {
+  constexpr size_t longest = 100;
   if (message.starts_with("layout ") && message.contains(": "))
     message = message.split(": ").second;
+  return message.take_front(longest).str();
+}
+
+/// Messages that differ in numbers alone count together.
+std::string withoutNumbers(llvm::StringRef message) {
   std::string text;
-  for (char c : message.take_front(100))
+  for (char c : message)
     if (!llvm::isDigit(c))
       text += c;
     else if (text.empty() || text.back() != 'N')
       text += 'N';
   return text;
+}
+
+void countLeftOut(std::map<std::string, LeftOutRows> &leftOut, const std::string &reason) {
+  LeftOutRows &alike = leftOut[withoutNumbers(reason)];
+  if (alike.rows++ == 0)
+    alike.example = reason;
+  alike.areDifferent = alike.areDifferent || alike.example != reason;
 }
 
 /// Stages bring bubbles, tensor parallelism collectives between ops.
@@ -82,7 +95,7 @@ void Judge::take(size_t index) {
   SourceScore &source = scoreOf(row);
   ++source.rows;
   if (!prediction.isCosted()) {
-    ++source.leftOut[reasonOf(prediction.failure)];
+    countLeftOut(source.leftOut, reasonOf(prediction.failure));
     return;
   }
   ++source.rowsUsed;

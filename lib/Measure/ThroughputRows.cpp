@@ -1,7 +1,8 @@
 // Rows of published step times: throughput.csv and files with its columns.
-#include "Families.h"
-#include "Fields.h"
+#include "ThroughputRows.h"
 #include "Remarks.h"
+
+#include "apc/Schedule/Pipeline/Schedules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Regex.h"
@@ -14,114 +15,12 @@ namespace {
 constexpr llvm::StringLiteral doubtful[] = {"sc21fig",  "amdcvs",    "mindspeed3",  "mindspeedmfu",
                                             "maxtier-", "maxcustom", "alpa-weak24", "single"};
 
-constexpr int64_t mostClasses = int64_t(1) << 30, mostExperts = int64_t(1) << 15;
 constexpr double mostBytes = 1e15; ///< of one device; greater numbers are slips
 
-void setExperts(Fields &fields, TransformerShape &shape) {
-  llvm::StringRef text = fields.text("experts/topk");
-  if (text.empty()) {
-    if (hasExperts(fields.text("model_family")))
-      fields.leaveOut("no experts/topk of a model with experts");
-    return;
-  }
-  auto [experts, chosen] = text.split('/');
-  if (experts.trim().getAsInteger(10, shape.experts) || chosen.trim().getAsInteger(10, shape.chosenExperts) ||
-      shape.experts < 1 || shape.experts > mostExperts || shape.chosenExperts < 1 ||
-      shape.chosenExperts > shape.experts)
-    fields.leaveOut("experts are not of the form 8/2");
-}
-
-/// How far stated parameters lie outside those of a model, which may be stated with its tables or without: as a share.
-double distanceOf(double stated, const TransformerShape &shape) {
-  const ParameterCount count = countParameters(shape);
-  return std::max({0.0, stated / count.all - 1, 1 - stated / (count.all - count.ofTables)});
-}
-
-/// The size of a head has no column. Where another usual one has the stated parameters, and that of the shape clearly
-/// has not, it is taken: MaxText's default decoder of 15.7 billion, hidden 4096, has 64 heads of 128.
-void fitHeadSize(double stated, TransformerShape &shape) {
-  constexpr double clearly = 0.05, near = 0.02; // figures as "15.7" or "13" are rounded
-  constexpr int64_t usual[] = {64, 80, 96, 128, 256};
-  if (distanceOf(stated, shape) <= clearly)
-    return;
-  auto distanceWith = [&](int64_t headSize) {
-    TransformerShape other = shape;
-    other.headSize = headSize;
-    return distanceOf(stated, other);
-  };
-  const int64_t best =
-      *llvm::min_element(usual, [&](int64_t a, int64_t b) { return distanceWith(a) < distanceWith(b); });
-  if (distanceWith(best) <= near)
-    shape.headSize = best;
-}
-
-void setModel(Fields &fields, TransformerShape &shape) {
-  std::optional<TransformerShape> family = shapeOfFamily(fields.text("model_family"));
-  if (!family)
-    return fields.leaveOut("model family unknown: " + fields.text("model_family").str());
-  shape = *family;
-  shape.layers = fields.needed("layers");
-  shape.hidden = fields.needed("hidden");
-  shape.heads = fields.needed("heads");
-  shape.keyHeads = fields.whole("kv_heads", shape.heads);
-  shape.inner = fields.needed("ffn");
-  shape.sequence = fields.needed("seq");
-  shape.vocabulary = fields.whole("vocab", classesIn(fields.text("notes")).value_or(0));
-  if (shape.vocabulary < 1 || shape.vocabulary > mostClasses)
-    fields.leaveOut("no vocab");
-  if ((shape.headSize == 0 && shape.hidden % shape.heads != 0) || shape.heads % shape.keyHeads != 0)
-    return fields.leaveOut("heads do not divide");
-  if (shape.headSize == 0)
-    shape.headSize = shape.hidden / shape.heads;
-  if (shape.kind == TransformerKind::EncoderDecoder)
-    fields.leaveOut("lengths of encoder and decoder are not stated");
-  setExperts(fields, shape);
-  double billions = 0; // text says no less than a blank cell
-  if (!fields.text("params_b").getAsDouble(billions) && billions > 0 && !fields.isLeftOut())
-    fitHeadSize(billions * 1e9, shape);
-}
-
-/// Text that names the framework and its kernels.
-std::string softwareOf(const Fields &fields) {
-  return (fields.text("notes") + " " + fields.text("model_family") + " " + fields.text("source")).str();
-}
-
-/// Megatron-LM's attentions; or torchtitan's (torchtitan/distributed/activation_checkpoint.py): of layers every second
-/// one as a whole, of ops every second product of each layer and what is cheap. The latter is taken as every second
-/// layer, and what is cheap of the others: Llama 3 8B makes 36 % of its products again, not 50 %.
-RecomputeSetting selective(Fields &fields, const Measurement &row) {
-  const std::string software = softwareOf(fields);
-  if (!hasWords(software, "torchtitan"))
-    return RecomputeChoice::Attention;
-  if (row.layout.pipeline > 1)
-    fields.leaveOut("every second product is recomputed in each of several stages");
-  const bool isOfLayers = hasWords(software, "selective layer|(every|each) (other|second) layer");
-  return {RecomputeChoice::Full, std::max<int64_t>(1, row.model.layers / 2),
-          isOfLayers ? RecomputeChoice::None : RecomputeChoice::Norms};
-}
-
-/// Rows of NeMo 2's recipes for Llama 3 need not say what these set: nothing is recomputed, tp cuts sequences, and the
-/// optimizer is distributed (NVIDIA/NeMo nemo/collections/llm/recipes/llama3_8b.py, llama3_70b.py and optim/adam.py).
-bool isOfRecipe(const Fields &fields) {
-  return hasWords(fields.text("notes"), "nemo 2(\\.0)? recipe") &&
-         hasWords(fields.text("model_family"), "llama-?3(\\.1)?-(8|70)b");
-}
-
-/// Policies as this project calls them.
-void setRecompute(Fields &fields, Measurement &row) {
-  ParallelDegrees &layout = row.layout;
-  std::string text = fields.lower("recompute");
-  if (text == "full")
-    layout.recompute = RecomputeChoice::Full;
-  else if (text == "selective")
-    layout.recompute = selective(fields, row);
-  else if (llvm::is_contained({"none", "no", "false", "off", "0"}, llvm::StringRef(text)) ||
-           (text.empty() && isOfRecipe(fields)))
-    layout.recompute = RecomputeChoice::None;
-  else
-    fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + text);
-  if (llvm::Regex("remat_policy=[a-z_]*offload").match(fields.text("notes")))
-    fields.leaveOut("activations are moved to the host");
+bool hasTwoCopies(const ParallelDegrees &layout) {
+  llvm::ArrayRef<PipelineSchedule> all = allPipelineSchedules();
+  const auto *own = llvm::find_if(all, [&](const PipelineSchedule &each) { return each.name == layout.schedule; });
+  return own != all.end() && own->placement == Placement::Mirrored;
 }
 
 /// Schedules other than 1F1B have no column; remarks name them.
@@ -134,7 +33,7 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
                             {"zb-?v", "zb-v", 2},        {"v-half", "v-half", 2},         {"v-min", "v-min", 2},
                             {"dualpipe", "dualpipe", 2}, {"dualpipe-?v", "dualpipev", 2}, {"chimera", "chimera", 2}};
   std::string remarks = (fields.text("table_or_url") + " " + fields.text("notes")).str();
-  auto isNamed = [&](llvm::StringRef name) { return hasWords(remarks, name); };
+  auto isNamed = [&](llvm::StringRef name) { return isOn(remarks, name); };
   size_t found = 0;
   for (const Name &name : names)
     if (isNamed(name.pattern)) {
@@ -146,6 +45,8 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
     fields.leaveOut("several schedules are named");
   if (found == 0 && isNamed("zero[ -]?bubble|zb"))
     fields.leaveOut("a schedule without bubble is named, but not which");
+  if (hasTwoCopies(layout))
+    fields.leaveOut("the schedule " + layout.schedule + " runs two copies of the model, and here a model has one");
 }
 
 /// The stage of ZeRO that a step has beside a pipeline. DeepSpeed refuses the stages 2 and 3 there; PyTorch's pipelines
@@ -161,12 +62,11 @@ int64_t besidePipeline(int64_t zero, const Fields &fields, const ParallelDegrees
 int64_t zeroOf(Fields &fields) {
   llvm::StringRef cell = fields.text("zero_stage"), notes = fields.text("notes");
   double number = 0;
-  if (const bool isNumber = !cell.getAsDouble(number); cell.empty() || !isNumber) {
-    const std::string words = cell.empty() ? notes.str() : "zero " + cell.str(); // "stage 3", "ZeRO-1", "FSDP"
-    std::optional<int64_t> stage = stageIn(words);
-    if (stage || cell.empty() || hasWords(cell, "no|none|off"))
-      return stage.value_or(cell.empty() && isOfRecipe(fields) ? 1 : 0);
-  }
+  if (cell.empty())
+    return stageIn(notes).value_or(isOfRecipe(fields) ? 1 : 0);
+  if (cell.getAsDouble(number))
+    if (std::optional<int64_t> stage = stageOfCell(cell))
+      return *stage;
   return fields.whole("zero_stage", 0, /*least=*/0);
 }
 
@@ -217,8 +117,9 @@ void setLayout(Fields &fields, Measurement &row) {
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
   layout.zero = static_cast<int>(besidePipeline(zero, fields, layout));
+  const bool isImplied = isOfRecipe(fields) || hasWords(fields.text("recompute"), "sp|sequence[- ]parallel(ism)?");
   layout.cutsSequences =
-      fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isOfRecipe(fields));
+      fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isImplied);
   if (zero > 0 && layout.data * layout.context > 1)
     layout.shard = shardOf(fields, layout);
   if (fields.text("notes").contains_insensitive("largest-dimension heuristic")) // dp and tp name the mesh alone
@@ -228,12 +129,29 @@ void setLayout(Fields &fields, Measurement &row) {
   row.overlaps = layout.zero == 3; // parameters come ahead of their use in every program that cuts them
 }
 
+/// The letters of the cell that says which figures are for use: T of times, M of memory, F of outcomes, and others that
+/// are for no use here; as words, too: "time", "memory". "" for any use.
+std::string usesOf(Fields &fields) {
+  constexpr llvm::StringLiteral letters = "TMFP", between = " ,;/+&";
+  llvm::StringRef cell = fields.text("use");
+  const std::string upper = cell.upper();
+  if (llvm::StringRef(upper).find_first_not_of((letters + between).str()) == llvm::StringRef::npos)
+    return upper;
+  const std::string named = std::string(hasWords(cell, "times?") ? "T" : "") +
+                            (hasWords(cell, "mem(ory)?") ? "M" : "") +
+                            (hasWords(cell, "feasib(le|ility)|outcomes?|oom") ? "F" : "");
+  if (named.empty())
+    fields.leaveOut("use '" + cell.str() + "' is none of T (time), M (memory) and F (outcome)");
+  return named;
+}
+
 void setFigures(Fields &fields, Measurement &row) {
   std::string metric = fields.lower("measured_metric");
-  llvm::StringRef use = fields.text("use"), notes = fields.text("notes");
+  llvm::StringRef notes = fields.text("notes");
   const std::string remarks = metric + "; " + fields.lower("table_or_url") + "; " + fields.lower("notes");
   row.ranOut = saysOutOfMemory(fields.text("measured_value"));
-  auto isFor = [&](char what) { return use.empty() || use.contains(what); };
+  const std::string uses = usesOf(fields);
+  auto isFor = [&](char use) { return uses.empty() || llvm::StringRef(uses).contains(use); };
   row.seconds = fields.figure("iteration_time_s", isFor('T'));
   if (row.ranOut && row.seconds)
     fields.leaveOut("a step time of a run that ran out of memory");
@@ -249,6 +167,15 @@ void setFigures(Fields &fields, Measurement &row) {
 
 } // namespace
 
+std::string softwareOf(const Fields &fields) {
+  return (fields.text("notes") + " " + fields.text("model_family") + " " + fields.text("source")).str();
+}
+
+bool isOfRecipe(const Fields &fields) {
+  return hasWords(fields.text("notes"), "nemo 2(\\.0)? recipe") &&
+         hasWords(fields.text("model_family"), "llama-?3(\\.1)?-(8|70)b");
+}
+
 Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   Measurement row;
   Fields fields(table, cells, row);
@@ -262,6 +189,8 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
     fields.leaveOut("among the least trustworthy sources");
   setFigures(fields, row);
   setModel(fields, row.model);
+  if (trainsAdapters(fields.text("notes")))
+    fields.leaveOut("adapters alone are trained");
   setLayout(fields, row);
   if (row.model.experts > 0)
     setTensorOfExperts(fields, tensorOfExpertsIn(fields.text("notes")), row);

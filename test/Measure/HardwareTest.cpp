@@ -63,6 +63,20 @@ TEST_CASE("a stated network replaces that of the preset") {
   CHECK(networkOf("A100, 25GbE") == "391MB/s");
   CHECK(networkOf("A100, 10 Gbps network") == "156MB/s");
   CHECK(networkOf("V100-16GB, 25 Gbps between hosts") == "3125MB/s"); // its nodes have one link
+  CHECK(networkOf("A100 80GB, 4x ConnectX-6 200 Gb/s") == "12500MB/s");
+  CHECK(networkOf("A100 80GB, 4x Mellanox ConnectX-6 Dx 100 Gb/s") == "6250MB/s");
+  CHECK(networkOf("4x A100 40GB, 4x Slingshot-11 200 Gb/s", "4") == "25000MB/s");
+  CHECK(networkOf("4x A100 40GB, 2x Slingshot 11 200Gbps", "4") == "12500MB/s");
+  CHECK(networkOf("A100 80GB, 2\xc3\x97 HDR InfiniBand") == "6250MB/s");
+  CHECK(networkOf("8\xc3\x97"
+                  "A100 80GB, 8 \xc3\x97 200 Gb/s") == "25000MB/s");
+  CHECK(networkOf("A100 80GB, one HDR100 NIC per node") == "1563MB/s");
+  CHECK(networkOf("A100 80GB, dual EDR") == "3125MB/s");
+  CHECK(networkOf("A100 80GB, 100 Gbps RoCE") == "1563MB/s");
+  CHECK(networkOf("A100 80GB, CLOS RoCE 200Gbps x8") == "25000MB/s");
+  CHECK(networkOf("H100 80GB, 3.2Tbps InfiniBand") == "50000MB/s"); // more than an adapter has
+  for (const char *name : {"A100 80GB per GPU", "A100 (600 GB/s)", "8x A100 80GB", "a single A100, HDR"})
+    CHECK(networkOf(name).empty());
   for (const char *name : {"A100 (NVLink 600 GB/s per GPU)", "A100, IB HDR", "A100, 200 Gb/s InfiniBand", "A100-80GB",
                            "TPU v4, 100 Gb/s per host"})
     CHECK(networkOf(name).empty());
@@ -87,6 +101,44 @@ TEST_CASE("names of hardware are written together, too") {
   CHECK(clusterOf("TPU v7x Ironwood") == "tpu-v7x");
   CHECK(clusterOf("TPU Trillium") == "tpu-v6e");
   CHECK(clusterOf("AMD MI355X") == "mi355x");
+}
+
+TEST_CASE("machines of clouds and vendors stand for their devices and networks") {
+  auto hardware = [](const char *name) {
+    Measurement row = readRows({throughputCells({{"hardware", name}})})[0];
+    CHECK(row.leftOut.empty());
+    std::string text = row.cluster;
+    for (const std::string &figure : row.overrides)
+      text += " " + llvm::StringRef(figure).split('=').second.str();
+    return text;
+  };
+  for (const char *name : {"AWS p4d.24xlarge", "p4d", "AWS p4d.24xlarge (8x A100 40GB, 400 Gbps EFA)"})
+    CHECK(hardware(name) == "dgx-a100-40gb 39.5GiB 6250MB/s");
+  CHECK(hardware("AWS p4de.24xlarge") == "dgx-a100-80gb 79.25GiB 6250MB/s");
+  CHECK(hardware("AWS p5.48xlarge") == "dgx-h100 79.11GiB 50000MB/s");
+  CHECK(hardware("p5.48xlarge, 1600 Gbps EFA") == "dgx-h100 79.11GiB 25000MB/s"); // what a row says counts
+  for (const char *name : {"GCP a3-megagpu-8g (H100)", "GCP a3-megagpu-8g, 8x H100 80GB", "a3-highgpu-8g"})
+    CHECK(hardware(name) == "dgx-h100 79.11GiB");
+  CHECK(hardware("a2-highgpu-8g, A100 40GB") == "dgx-a100-40gb 39.5GiB");
+  CHECK(hardware("a2-ultragpu-8g") == "dgx-a100-80gb 79.25GiB");
+  CHECK(hardware("a3-ultragpu-8g") == "dgx-h200 139.83GiB");
+  for (const char *name : {"TPU v5 lite pod", "v5litepod-256"})
+    CHECK(hardware(name) == "tpu-v5e");
+  CHECK(hardware("v4-1024") == "tpu-v4");
+  CHECK(hardware("TPU7x") == "tpu-v7x");
+  for (const char *name : {"Atlas 800T A2", "Atlas 900 A2 PODc", "Atlas 800T A2 (8x Ascend 910B3)"})
+    CHECK(hardware(name) == "atlas-900-a2");
+  CHECK(hardware("Azure NDm A100 v4") == "dgx-a100-80gb 79.25GiB");
+}
+
+TEST_CASE("memory of a node or of its host is not that of a device") {
+  auto hardware = [](const char *name) { return readRows({throughputCells({{"hardware", name}})})[0]; };
+  CHECK(hardware("HGX H100 8-GPU 640GB").cluster == "dgx-h100");
+  CHECK(hardware("HGX A100 8-GPU (320 GB)").cluster == "dgx-a100-40gb");
+  for (const char *name : {"8 GPUs, 512 GB RAM, A100 80GB", "512 GB DDR4, A100 80GB"})
+    CHECK(hardware(name).cluster == "dgx-a100-80gb");
+  for (const char *name : {"8 GPUs, 512 GB RAM, A100 40GB", "1024 GB of DRAM; A100-SXM4-40GB"})
+    CHECK(hardware(name).cluster == "dgx-a100-40gb");
 }
 
 TEST_CASE("parts of a known name that no preset describes are left out") {

@@ -43,9 +43,64 @@ TEST_CASE("remarks name schedules that have no column") {
   CHECK(layoutOf("DualPipeV", "1") == "dp=1,tp=1,pp=2,sp=0,mb=2,chunks=2,schedule=dualpipev,recompute=none");
   auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
   CHECK(reasonFor("ZB-2p beside 1F1B") == "several schedules are named");
-  CHECK(reasonFor("GPipe, not 1F1B") == "several schedules are named");
+  CHECK(reasonFor("GPipe beside 1F1B") == "several schedules are named");
   CHECK(reasonFor("zb-vocab") == "a schedule without bubble is named, but not which");
   CHECK(reasonFor("a zero-bubble schedule") == "a schedule without bubble is named, but not which");
+}
+
+TEST_CASE("a schedule that remarks deny is not that of the row") {
+  auto scheduleOf = [](const char *notes) {
+    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"notes", notes}})})[0].layout.schedule;
+  };
+  CHECK(scheduleOf("no GPipe flush").empty());
+  CHECK(scheduleOf("w/o GPipe").empty());
+  CHECK(scheduleOf("1F1B (not GPipe)").empty());
+  CHECK(scheduleOf("GPipe, not 1F1B") == "gpipe");
+}
+
+TEST_CASE("schedules of two copies of the model are left out by their name") {
+  auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
+  CHECK(reasonFor("DualPipe") == "the schedule dualpipe runs two copies of the model, and here a model has one");
+  CHECK(reasonFor("Chimera") == "the schedule chimera runs two copies of the model, and here a model has one");
+  CHECK(reasonFor("DualPipeV").empty());
+}
+
+TEST_CASE("rows whose states or activations leave the device are left out") {
+  const std::string reason = "states or activations are moved to the host";
+  for (const char *notes :
+       {"optimizer states offloaded to CPU", "offload_optimizer: cpu, offload_param: none",
+        "CPU activation offloading, 20 layers", "cpu_offloading_num_layers=16", "DeepSpeed; optimizer offload to CPU",
+        "ZeRO-Infinity", "no parameter offload; optimizer offload", "DeepSpeedCPUAdam"})
+    CHECK(reasonOf({{"notes", notes}}) == reason);
+  for (const char *cell : {"ZeRO-3 offload", "3 (CPU offload)", "ZeRO-Infinity"})
+    CHECK(reasonOf({{"zero_stage", cell}}) == reason);
+  CHECK(reasonOf({{"recompute", "full + CPU offload"}}) == "recompute unknown: full + CPU offload");
+  for (const char *notes : {"no offload", "without CPU offloading", "offload: none", "CPU offload False",
+                            "offload_optimizer: none", "cpu_offloading_num_layers=0", "not offloaded",
+                            "no CPU or NVMe offload", "no ZeRO-Offload", "offloading disabled", "offload = no"})
+    CHECK(reasonOf({{"notes", notes}}).empty());
+}
+
+TEST_CASE("rows that train adapters alone are left out") {
+  for (const char *notes : {"LoRA rank 16", "QLoRA 4-bit", "NeMo, LoRA"})
+    CHECK(reasonOf({{"notes", notes}}) == "adapters alone are trained");
+  for (const char *notes : {"no LoRA", "vs LoRA", "compared with LoRA", "slower than LoRA", "LoRA: off", "flora"})
+    CHECK(reasonOf({{"notes", notes}}).empty());
+}
+
+TEST_CASE("the cell says which figures are for use, in letters of either case or as words") {
+  auto usesOf = [](const char *use) {
+    Measurement row = readRows({throughputCells({{"use", use}, {"memory_gb", "3"}})})[0];
+    return std::string(row.seconds ? "T" : "") + (row.memoryBytes ? "M" : "");
+  };
+  for (const char *use : {"T", "t", "time", "step times"})
+    CHECK(usesOf(use) == "T");
+  for (const char *use : {"M", "m", "memory"})
+    CHECK(usesOf(use) == "M");
+  for (const char *use : {"TM", "tm", "T, M", "time and memory", ""})
+    CHECK(usesOf(use) == "TM");
+  CHECK(usesOf("P").empty());
+  CHECK(reasonOf({{"use", "train"}}) == "use 'train' is none of T (time), M (memory) and F (outcome)");
 }
 
 TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blank") {
@@ -72,11 +127,13 @@ TEST_CASE("the cell names the stage of ZeRO in words, too") {
   auto stageOf = [](const char *cell) {
     return readRows({throughputCells({{"zero_stage", cell}, {"notes", "ZeRO-2"}})})[0].layout.zero;
   };
-  for (const char *cell : {"FSDP", "stage 3", "3 (FSDP)", "3.0", "ZeRO-3"})
+  for (const char *cell : {"FSDP", "stage 3", "3 (FSDP)", "3.0", "ZeRO-3", "FULL_SHARD", "Z3"})
     CHECK(stageOf(cell) == 3);
-  for (const char *cell : {"ZeRO-1", "distributed optimizer", "1"})
+  for (const char *cell : {"SHARD_GRAD_OP", "FSDP SHARD_GRAD_OP", "z2"})
+    CHECK(stageOf(cell) == 2);
+  for (const char *cell : {"ZeRO-1", "distributed optimizer", "1", "Z1", "dist-opt", "distopt", "DDP + ZeRO-1"})
     CHECK(stageOf(cell) == 1);
-  for (const char *cell : {"none", "no", "off", "no FSDP", "0"})
+  for (const char *cell : {"none", "no", "off", "no FSDP", "0", "DDP", "DP", "NO_SHARD", "FSDP=0"})
     CHECK(stageOf(cell) == 0);
   for (const char *cell : {"n/a", "-"}) // as if blank
     CHECK(stageOf(cell) == 2);

@@ -44,14 +44,28 @@ TEST_CASE("rows count by source, and left-out rows by reason") {
   CHECK(score.sources[0].source == "Made up");
   CHECK(score.sources[0].rows == 3);
   CHECK(score.sources[0].rowsUsed == 2);
-  CHECK(score.sources[0].leftOut == std::map<std::string, size_t>{{"N is not N", 1}});
+  REQUIRE(score.sources[0].leftOut.size() == 1);
+  CHECK(score.sources[0].leftOut.at("N is not N").str() == "12 is not 13");
   CHECK(*meanAbsoluteError(score.sources[0].times) == Approx((1 + 0.5) / 2));
   CHECK(score.sources[1].source == "Other");
   CHECK(score.sources[1].rows == 2);
-  CHECK(score.sources[1].leftOut.at("trust C") == 1);
+  CHECK(score.sources[1].leftOut.at("trust C").rows == 1);
   CHECK(score.rows() == 5);
   CHECK(score.rowsUsed() == 3);
   CHECK(*meanAbsoluteError(score.times()) == Approx((1 + 0.5 + 0) / 3));
+}
+
+TEST_CASE("reasons that differ in numbers count together, and names stand as they are written") {
+  std::vector<Measurement> rows = readRows({timed("a", "1"), timed("b", "1"), timed("c", "1")});
+  std::vector<Prediction> predictions = {failure("hardware without a preset: AMD MI250X (GCD)"),
+                                         failure("known is the H100 with 80 GB, not with 96"),
+                                         failure("known is the H100 with 80 GB, not with 64")};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printScore(scoreRows(rows, predictions), os);
+  CHECK_THAT(text, Catch::Contains("1  hardware without a preset: AMD MI250X (GCD)\n"));
+  CHECK_THAT(text, Catch::Contains("2  known is the H100 with 80 GB, not with 96, and alike\n"));
+  CHECK_THAT(printScoreJson(scoreRows(rows, predictions)), Catch::Contains("not with 96, and alike"));
 }
 
 TEST_CASE("regret is the time of the choice by the best") {

@@ -27,15 +27,15 @@ int report(llvm::Error error) {
   return static_cast<int>(fault);
 }
 
-llvm::Expected<std::vector<Measurement>> readAll(const Flags &flags) {
-  std::vector<Measurement> all;
-  for (const std::string &file : flags.files) {
-    llvm::Expected<std::vector<Measurement>> rows = readMeasurements(file);
-    if (!rows)
-      return rows.takeError();
-    all.insert(all.end(), std::make_move_iterator(rows->begin()), std::make_move_iterator(rows->end()));
-  }
-  return all;
+/// Adds the rows of all files to \p rows; the faults are those of files that cannot be read.
+llvm::Error readAll(const Flags &flags, std::vector<Measurement> &rows) {
+  llvm::Error faults = llvm::Error::success();
+  for (const std::string &file : flags.files)
+    if (llvm::Expected<std::vector<Measurement>> own = readMeasurements(file))
+      rows.insert(rows.end(), std::make_move_iterator(own->begin()), std::make_move_iterator(own->end()));
+    else
+      faults = llvm::joinErrors(std::move(faults), own.takeError());
+  return faults;
 }
 
 /// Writes the model of one row, and prints the command that costs it.
@@ -53,34 +53,41 @@ llvm::Error exportRow(const Flags &flags, llvm::ArrayRef<Measurement> rows) {
   return inputError("--export {0}: no row has this id", flags.exported);
 }
 
-llvm::Error run(const Flags &flags) {
-  llvm::Expected<std::vector<Measurement>> rows = readAll(flags);
-  if (!rows)
-    return rows.takeError();
+/// Scores rows as far as there are any.
+llvm::Error score(const Flags &flags, llvm::ArrayRef<Measurement> rows) {
   if (!flags.exported.empty())
-    return exportRow(flags, *rows);
-  for (const Measurement &row : *rows)
+    return exportRow(flags, rows);
+  for (const Measurement &row : rows)
     if (!row.unreadable.empty())
       llvm::errs() << "apc-measure: note: " << row.unreadable << "; the row is left out\n";
   bool isWatched = llvm::sys::Process::StandardErrIsDisplayed();
   auto progress = [&](size_t done) { llvm::errs() << "\r" << done << " rows costed"; };
   std::vector<Prediction> predictions =
-      isWatched ? predictAll(*rows, flags.numThreads, progress) : predictAll(*rows, flags.numThreads);
+      isWatched ? predictAll(rows, flags.numThreads, progress) : predictAll(rows, flags.numThreads);
   if (isWatched)
     llvm::errs() << "\n";
   if (!flags.rows.empty()) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    printRows(*rows, predictions, os);
+    printRows(rows, predictions, os);
     if (llvm::Error error = writeFileAtomically(flags.rows, text))
       return error;
   }
-  Score score = scoreRows(*rows, predictions);
+  const Score figures = scoreRows(rows, predictions);
   if (flags.json)
-    llvm::outs() << printScoreJson(score) << "\n";
+    llvm::outs() << printScoreJson(figures) << "\n";
   else
-    printScore(score, llvm::outs());
+    printScore(figures, llvm::outs());
   return llvm::Error::success();
+}
+
+llvm::Error run(const Flags &flags) {
+  std::vector<Measurement> rows;
+  llvm::Error faults = readAll(flags, rows);
+  if (faults && rows.empty())
+    return faults;
+  llvm::Error ofRows = score(flags, rows);
+  return llvm::joinErrors(std::move(faults), std::move(ofRows)); // files that can be read are scored all the same
 }
 
 } // namespace

@@ -50,8 +50,8 @@ struct CsvTable {
 /// without name or with the name of another, an empty file.
 llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table);
 
-/// The number of a cell; none where the cell is blank. Errors (input) name source, line, column and the text:
-/// "t.csv:7: column 'layers': 'many' is no whole number".
+/// The number of a cell; none where the cell is blank. Thousands of whole numbers may have commas: "32,000". Errors
+/// (input) name source, line, column and the text: "t.csv:7: column 'layers': 'many' is no whole number".
 llvm::Expected<std::optional<int64_t>> wholeNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column);
 llvm::Expected<std::optional<double>> realNumber(const CsvTable &table, const CsvRow &row, llvm::StringRef column);
 

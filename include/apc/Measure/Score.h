@@ -11,15 +11,25 @@
 
 namespace apc {
 
+/// Rows that are left out for one reason, or for reasons that differ in numbers alone: "known is the H100 with 80 GB,
+/// not with 96" and "... not with 64".
+struct LeftOutRows {
+  size_t rows = 0;
+  std::string example;       ///< the reason of the first
+  bool areDifferent = false; ///< another has other numbers
+
+  std::string str() const { return example + (areDifferent ? ", and alike" : ""); }
+};
+
 /// The rows of one source.
 struct SourceScore {
   std::string source;
   size_t rows = 0;
-  size_t rowsUsed = 0;                   ///< costed and compared: in time, memory or outcome
-  std::map<std::string, size_t> leftOut; ///< reason -> rows; numbers of messages are written as N
-  std::vector<Compared> times;           ///< seconds of steps
-  std::vector<Compared> memory;          ///< bytes at the fullest moment
-  std::vector<Compared> boundaries;      ///< bytes between two steps
+  size_t rowsUsed = 0;                        ///< costed and compared: in time, memory or outcome
+  std::map<std::string, LeftOutRows> leftOut; ///< by the reason with its numbers written as N
+  std::vector<Compared> times;                ///< seconds of steps
+  std::vector<Compared> memory;               ///< bytes at the fullest moment
+  std::vector<Compared> boundaries;           ///< bytes between two steps
 };
 
 /// The choice among the layouts of one group.

@@ -1,0 +1,97 @@
+// Policies of recomputation as sources write them.
+#include "Remarks.h"
+#include "ThroughputRows.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
+
+namespace apc {
+
+namespace {
+
+enum class NamedPolicy : uint8_t { None, Attention, Selective, Full, Unclear, Unknown };
+
+/// "full recompute", "selective AC", "no activation checkpointing".
+constexpr const char *again =
+    "( *(activation[-_ ])?(recompute|recomputation|remat|rematerialization|checkpointing|ac))";
+
+struct PolicyWords {
+  std::string pattern; ///< of the whole cell, in lower case
+  NamedPolicy policy;
+};
+
+/// "uniform" with 1 layer, or without a number, keeps the input of each layer and nothing else, as "full" alone does
+/// (NVIDIA/Megatron-LM megatron/training/arguments.py, --recompute-method). So did --checkpoint-activations and
+/// PyTorch's and Hugging Face's checkpointing of activations, or "of gradients".
+const std::vector<PolicyWords> &policyWords() {
+  const std::string one = again, maybe = one + "?", beside = "( *[+,(&]* *(sp|sequence[- ]parallel(ism)?)[)]?)?";
+  static const std::vector<PolicyWords> words = {
+      {"none|no|false|off|0|disabled|not used|(no|without)" + one, NamedPolicy::None},
+      {"(remat|remat_policy|recompute|ac|activation checkpointing)?[ :=]*full" + maybe +
+           "( *[,(]? *((method[ =:]*)?uniform[ ,:=]*(1( layers?)?)?|(all|every|each)( the)? layers?)[)]?)?" + beside,
+       NamedPolicy::Full},
+      {"(activation|gradient)s?[-_ ]checkpoint(s|ing)|checkpoint[-_ ]activations?|ac", NamedPolicy::Full},
+      {"(selective" + maybe + "[ ,:(]*)?(core[-_ ]?)?att(entio)?n( only)?[)]?", NamedPolicy::Attention},
+      {"selective" + maybe + beside, NamedPolicy::Selective},
+      {"yes|y|true|on|1", NamedPolicy::Unclear}};
+  return words;
+}
+
+NamedPolicy policyOf(llvm::StringRef text) {
+  for (const PolicyWords &words : policyWords())
+    if (llvm::Regex("^(" + words.pattern + ")$").match(text))
+      return words.policy;
+  return NamedPolicy::Unknown;
+}
+
+/// Megatron-LM's attentions; or torchtitan's (torchtitan/distributed/activation_checkpoint.py): of layers every second
+/// one as a whole, of ops every second product of each layer and what is cheap. The latter is taken as every second
+/// layer, and what is cheap of the others: Llama 3 8B makes 36 % of its products again, not 50 %.
+RecomputeSetting selective(Fields &fields, const Measurement &row) {
+  const std::string software = softwareOf(fields);
+  if (!hasWords(software, "torchtitan"))
+    return RecomputeChoice::Attention;
+  if (row.layout.pipeline > 1)
+    fields.leaveOut("every second product is recomputed in each of several stages");
+  const bool isOfLayers = hasWords(software, "selective layer|(every|each) (other|second) layer");
+  return {RecomputeChoice::Full, std::max<int64_t>(1, row.model.layers / 2),
+          isOfLayers ? RecomputeChoice::None : RecomputeChoice::Norms};
+}
+
+/// Nothing where the cell names no policy; the row then has a reason.
+std::optional<RecomputeSetting> settingOf(Fields &fields, const Measurement &row) {
+  const std::string cell = fields.text("recompute").str(), text = llvm::StringRef(cell).lower();
+  if (text.empty() && isOfRecipe(fields))
+    return RecomputeChoice::None;
+  switch (policyOf(text)) {
+  case NamedPolicy::None:
+    return RecomputeChoice::None;
+  case NamedPolicy::Attention:
+    return RecomputeChoice::Attention;
+  case NamedPolicy::Selective:
+    return selective(fields, row);
+  case NamedPolicy::Full:
+    return RecomputeChoice::Full;
+  case NamedPolicy::Unclear:
+    fields.leaveOut("recompute '" + cell + "' says neither full nor selective");
+    return std::nullopt;
+  case NamedPolicy::Unknown:
+    fields.leaveOut(text.empty() ? "recompute is not stated" : "recompute unknown: " + cell);
+    return std::nullopt;
+  }
+  llvm_unreachable("a policy without a case");
+}
+
+} // namespace
+
+void setRecompute(Fields &fields, Measurement &row) {
+  if (std::optional<RecomputeSetting> setting = settingOf(fields, row))
+    row.layout.recompute = *setting;
+  if (llvm::Regex("remat_policy=[a-z_]*offload").match(fields.text("notes")))
+    fields.leaveOut("activations are moved to the host");
+  else if (movesToHost(fields.text("notes")) || movesToHost(fields.text("recompute")) ||
+           movesToHost(fields.text("zero_stage")))
+    fields.leaveOut("states or activations are moved to the host");
+}
+
+} // namespace apc

@@ -20,6 +20,44 @@ namespace {
 
 bool isBackward(StagePart part) { return part == StagePart::InputGradients || part == StagePart::WeightGradients; }
 
+/// By op: it reads parameters alone that nobody trains, or what such ops make, as a mask does.
+std::vector<bool> opsOfConstants(const OpGraph &graph) {
+  std::set<ValueId> trained;
+  for (const GraphValue &value : graph.values)
+    if (value.replaces)
+      trained.insert(*value.replaces);
+  std::vector<bool> areOf(graph.ops.size());
+  for (size_t op = 0; op < graph.ops.size(); ++op)
+    areOf[op] = !graph.ops[op].results.empty() && !graph.ops[op].operands.empty() &&
+                llvm::all_of(graph.ops[op].operands, [&](std::optional<ValueId> operand) {
+                  if (!operand)
+                    return true;
+                  OpId producer = graph.value(*operand).producer;
+                  return areOf[producer.index()] ||
+                         (graph.op(producer).operands.empty() && graph.value(*operand).role == ValueRole::Parameter &&
+                          trained.count(*operand) == 0);
+                });
+  return areOf;
+}
+
+/// By op, the stages that it stands in: its own, and those of its readers where it reads constants alone and runs
+/// forward.
+std::vector<std::set<unsigned>> stagesOfOps(const OpGraph &graph, const StageSplit &split) {
+  const std::vector<bool> areOfConstants = opsOfConstants(graph);
+  std::vector<std::set<unsigned>> stages;
+  for (unsigned stage : split.stages)
+    stages.push_back({stage});
+  for (size_t op = graph.ops.size(); op-- > 0;)
+    for (std::optional<ValueId> operand : graph.ops[op].operands) {
+      if (!operand)
+        continue;
+      const size_t producer = graph.value(split.valueRead(graph, OpId(op), *operand)).producer.index();
+      if (areOfConstants[producer] && split.parts[producer] == StagePart::Forward)
+        stages[producer].insert(stages[op].begin(), stages[op].end());
+    }
+  return stages;
+}
+
 /// Every value that an op reads from another stage has come: by a transfer to its stage, or as an input of each stage.
 void checkTransfers(const OpGraph &graph, const StageSplit &split) {
   std::map<ValueId, std::set<unsigned>> brought;
@@ -30,14 +68,15 @@ void checkTransfers(const OpGraph &graph, const StageSplit &split) {
       CHECK(brought[transfer.value].insert(to).second); // once
   }
   std::map<ValueId, std::set<unsigned>> needed;
+  const std::vector<std::set<unsigned>> stages = stagesOfOps(graph, split);
   for (size_t op = 0; op < graph.ops.size(); ++op)
     for (std::optional<ValueId> operand : graph.ops[op].operands) {
       if (!operand)
         continue;
       ValueId read = split.valueRead(graph, OpId(op), *operand);
-      if (graph.value(read).role != ValueRole::Input &&
-          split.stages[graph.value(read).producer.index()] != split.stages[op])
-        needed[read].insert(split.stages[op]);
+      for (unsigned stage : stages[op])
+        if (graph.value(read).role != ValueRole::Input && stages[graph.value(read).producer.index()].count(stage) == 0)
+          needed[read].insert(stage);
     }
   CHECK(brought == needed);
 }
@@ -60,7 +99,8 @@ void checkOrder(const OpGraph &graph, const StageSplit &split) {
       StagePart made = split.parts[producer], used = split.parts[op];
       unsigned from = split.stages[producer], to = split.stages[op];
       CHECK((made == used || made < used)); // F, I, W, U
-      bool isAwaited = from != to && times.at(read) != TransferTime::Step;
+      bool isOfEach = split.isMadeByEach[read.index()];
+      bool isAwaited = from != to && !isOfEach && times.at(read) != TransferTime::Step;
       if (isAwaited && made == StagePart::Forward)
         CHECK(from < to);
       if (isAwaited && isBackward(made)) {
@@ -108,8 +148,9 @@ void checkTies(const OpGraph &graph, const StageSplit &split) {
     }
 }
 
-void checkStageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, std::vector<unsigned> &seen,
+void checkStageGraph(const OpGraph &graph, const StageSplit &split, unsigned stage, std::vector<size_t> &seen,
                      double &flops) {
+  const std::vector<std::set<unsigned>> stages = stagesOfOps(graph, split);
   StageGraph own = stageGraph(graph, split, stage);
   std::vector<OpId> order = valueOf(topologicalOrder(own.graph));
   for (auto [position, op] : llvm::enumerate(order))
@@ -135,7 +176,7 @@ void checkStageGraph(const OpGraph &graph, const StageSplit &split, unsigned sta
     flops += static_cast<double>(here.repeats) * rule.flops();
     if (own.ops[op]) {
       ++seen[own.ops[op]->index()];
-      CHECK(split.stages[own.ops[op]->index()] == stage);
+      CHECK(stages[own.ops[op]->index()].count(stage) == 1);
       CHECK(rule == graph.ruleOf(*own.ops[op]));
       CHECK((here.leadingFactors == graph.op(*own.ops[op]).leadingFactors || here.operatorName == "sum"));
     }
@@ -173,13 +214,15 @@ void checkSplit(const OpGraph &whole, llvm::ArrayRef<size_t> cuts) {
   checkTransfers(graph, split);
   checkOrder(graph, split);
   checkAwaited(graph, split);
-  std::vector<unsigned> seen(graph.ops.size(), 0);
+  std::vector<size_t> seen(graph.ops.size(), 0);
   double flops = 0, all = 0;
   for (unsigned stage = 0; stage < split.numStages; ++stage)
     checkStageGraph(graph, split, stage, seen, flops);
-  CHECK(llvm::all_of(seen, [](unsigned times) { return times == 1; }));
-  for (const GraphOp &op : graph.ops)
-    all += static_cast<double>(op.repeats) * graph.rules[op.rule.index()].flops();
+  const std::vector<std::set<unsigned>> stages = stagesOfOps(graph, split);
+  for (auto [op, times, own] : llvm::zip_equal(graph.ops, seen, stages)) {
+    CHECK(times == own.size()); // once in each
+    all += static_cast<double>(times) * static_cast<double>(op.repeats) * graph.rules[op.rule.index()].flops();
+  }
   CHECK(flops == Approx(all).epsilon(1e-12));
 }
 

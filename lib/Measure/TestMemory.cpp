@@ -36,6 +36,34 @@ int64_t bufferOfScores(const Measurement &row) {
   return row.layout.microBatch.value_or(1) * heads * positions * positions * 2;
 }
 
+/// Softmaxes between products make the causal mask of a length once, and keep it (megatron/core/transformer/utils.py,
+/// get_default_causal_mask; Transformer Engine's softmax.py does the same).
+int64_t keptMask(const Measurement &row) { return row.model.sequence * row.model.sequence; }
+
+/// Bytes that a state of an optimizer, of so many elements, takes beyond its own. States are made in the first update,
+/// in blocks that its passes have left, whose sizes are multiples of 2 MiB; PyTorch does not split a block of more than
+/// 1 MiB of which no more than that would be left (c10/cuda/CUDACachingAllocator.cpp, should_split).
+int64_t unsplitBytes(int64_t elements) {
+  const int64_t bytes = 4 * elements, left = (2 * mib - bytes % (2 * mib)) % (2 * mib);
+  return bytes > mib && left <= mib ? left : 0;
+}
+
+/// The same of both states of all matrices of the layers of a rank; states in pieces lie in one buffer.
+int64_t unsplitStates(const Measurement &row) {
+  const TransformerShape &model = row.model;
+  const ParallelDegrees &layout = row.layout;
+  if (layout.zero > 0)
+    return 0;
+  const int64_t ways = std::max<int64_t>(1, layout.tensor), heads = model.heads * model.headSize;
+  const int64_t inner = model.inner * model.hidden / ways, attended = heads * model.hidden / ways;
+  const int64_t projected = (heads + 2 * model.keyHeads * model.headSize) * model.hidden / ways;
+  const int64_t copies = std::max<int64_t>(1, model.experts / std::max<int64_t>(1, layout.experts));
+  const int64_t ofLayer = unsplitBytes(projected) + unsplitBytes(attended) +
+                          copies * (unsplitBytes((model.isGated() ? 2 : 1) * inner) + unsplitBytes(inner));
+  constexpr int64_t numStates = 2;
+  return numStates * model.layers / std::max<int64_t>(1, layout.pipeline) * ofLayer;
+}
+
 /// The schedule keeps what each chunk received and what arrived for its gradients until the next step
 /// (megatron/core/pipeline_parallel/schedules.py).
 int64_t tensorsBetweenStages(const Measurement &row) {
@@ -50,11 +78,15 @@ int64_t tensorsBetweenStages(const Measurement &row) {
 
 void setMemoryBeside(Fields &fields, Measurement &into) {
   const llvm::StringRef hardware = fields.text("hardware"), notes = fields.text("notes");
-  into.besideBytes = workspacesOfProducts(hardware, notes) + tensorsBetweenStages(into);
+  into.besideBytes = workspacesOfProducts(hardware, notes) + tensorsBetweenStages(into) + unsplitStates(into);
   if (fields.text("transformer_impl") == "local")
     into.besideBytes += bufferOfScores(into);
   else
     into.besideBytes += workspacesOfLayers(hardware, notes);
+  const bool isInParts =
+      fields.text("transformer_impl") == "local" || fields.text("attention_backend").contains("unfused");
+  if (isInParts && into.model.kind == TransformerKind::Decoder)
+    into.besideBytes += keptMask(into);
   if (into.model.kind == TransformerKind::EncoderDecoder)
     into.boundaryBytes.reset();
   if (!into.seconds && !into.memoryBytes && !into.boundaryBytes)

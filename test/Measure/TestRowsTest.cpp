@@ -46,8 +46,22 @@ TEST_CASE("libraries of a test hold memory beside its program") {
   CHECK(besideOf({{"hardware", "H200"}}) == 64 * mebi + 32 * mebi + betweenStages);
   CHECK(besideOf({{"hardware", "GB200"}}) == 65 * mebi / 4 + 32 * mebi + betweenStages);
   const int64_t scores = 2 * 4 * 128 * 128 * 2; // of 4 heads
-  CHECK(besideOf({{"transformer_impl", "local"}}) == 64 * mebi + scores + betweenStages);
+  const int64_t mask = 128 * 128;               // in bytes, once
+  CHECK(besideOf({{"transformer_impl", "local"}}) == 64 * mebi + scores + mask + betweenStages);
+  CHECK(besideOf({{"attention_backend", "unfused"}}) == 64 * mebi + 32 * mebi + mask + betweenStages);
   CHECK(besideOf({{"vp", "2"}, {"layers", "4"}}) == 64 * mebi + 32 * mebi + 2 * betweenStages);
+}
+
+TEST_CASE("states of an optimizer fill blocks of 2 MiB of which no more than 1 MiB would be left") {
+  constexpr int64_t mebi = 1 << 20;
+  auto besideOf = [](Cells cells) {
+    cells.insert({{"transformer_impl", "transformer_engine"}, {"pp", "1"}, {"dp", "2"}, {"layers", "2"}});
+    cells.insert({{"hidden", "512"}, {"heads", "8"}, {"kv_heads", "8"}, {"head_dim", "64"}, {"ffn", "2048"}});
+    return readRows({testCells(cells)}).front().besideBytes;
+  };
+  // Of 3 MiB for queries, keys and values; of 1 MiB, which are small, and of 4 MiB nothing is left over.
+  CHECK(besideOf({}) == 96 * mebi + 2 * 2 * mebi);
+  CHECK(besideOf({{"sharding", "zero1"}}) == 96 * mebi); // one buffer has all of them
 }
 
 TEST_CASE("what is alive between steps is known of models without decoders beside encoders") {

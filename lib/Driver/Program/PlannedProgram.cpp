@@ -56,6 +56,15 @@ static bool hasStatistics(const Plan &plan, llvm::StringRef op) {
   return llvm::any_of(plan.stages, [&](const StagePlan &stage) { return llvm::any_of(stage.choices, isStatistic); });
 }
 
+/// Errors (input): a dim that the model has not, which the import leaves at a note.
+static llvm::Error checkDims(const ImportReport &report, const Shrinkage &shrinkage) {
+  for (const auto &[name, size] : shrinkage.dims)
+    for (llvm::StringRef note : report.notes)
+      if (note.starts_with("--dim " + name + " names no dim"))
+        return inputError("{0}", note);
+  return llvm::Error::success();
+}
+
 llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std::string> modelPath,
                                              const Shrinkage &shrinkage) {
   PlannedProgram result;
@@ -66,6 +75,8 @@ llvm::Expected<PlannedProgram> importPlanned(const Plan &plan, std::optional<std
       importForRequest(requestFor(plan.request, result.modelPath, shrinkage), *result.context);
   if (!model)
     return model.takeError();
+  if (llvm::Error error = checkDims(model->report, shrinkage))
+    return std::move(error);
   if (model->report.sha256 != plan.modelSha256)
     return inputError("{0}: the model has changed since it was planned (SHA-256 {1}, the plan says {2}); plan it again",
                       result.modelPath, model->report.sha256, plan.modelSha256);

@@ -33,6 +33,8 @@ public:
       readOperands(op);
       setResults(op);
     }
+    for (size_t op = 0; op < graph.ops.size(); ++op)
+      settleInputs(op);
     return std::move(found);
   }
 
@@ -78,6 +80,24 @@ private:
         if (value && sequence && llvm::is_contained(factors, *sequence))
           dims[value->index()].sequence = static_cast<unsigned>(dim);
       }
+  }
+
+  /// An input whose reader has its batch in another operand carries it there, too: classes come first in the target of
+  /// a prediction of [classes, batch].
+  void settleInputs(size_t index) {
+    const GraphOp &op = graph.ops[index];
+    const FactorRule &rule = graph.ruleOf(OpId(index));
+    for (auto [operand, value] : llvm::enumerate(op.operands)) {
+      if (!value || operand == 0 || !found.batch[index] || op.accumulates)
+        continue;
+      const OpId producer = graph.value(*value).producer;
+      if (graph.op(producer).operatorName != valueRoleName(ValueRole::Input))
+        continue;
+      llvm::ArrayRef<DimFactors> read = rule.operands[operand].dims, made = graph.ruleOf(producer).results[0].dims;
+      for (auto [dim, factors] : llvm::enumerate(read))
+        if (realFactor(rule, factors) == found.batch[index])
+          found.batch[producer.index()] = realFactor(graph.ruleOf(producer), made[dim]);
+    }
   }
 
   const OpGraph &graph;

@@ -87,7 +87,7 @@ public:
     const std::vector<bool> isWeight = graph.weights();
     auto isLeft = [&](std::optional<ValueId> result) {
       return !result || (isWeight[result->index()] && !uses[result->index()].empty() &&
-                         llvm::all_of(uses[result->index()], [&](OpGraph::Use use) { return knows(use.op); }));
+                         llvm::all_of(uses[result->index()], [&](OpGraph::Use use) { return knows(use); }));
     };
     for (size_t index = graph.ops.size(); index-- > 0;) {
       GraphOp &op = graph.ops[index];
@@ -133,10 +133,14 @@ private:
     std::optional<ValueId> read = graph.op(op).operands[0];
     return read && uses[read->index()].size() == 1 ? std::optional(graph.value(*read).producer) : std::nullopt;
   }
-  /// Does the op need no mask that it reads?
-  bool knows(OpId op) const {
-    const std::optional<FusedAttention> &attention = graph.ruleOf(op).attention;
-    return attention ? attention->causal && !attention->masked : graph.op(op).kernel.isMadeByReaders;
+  /// Does the op know what it reads there: a causal mask, of a byte for each query and key, or what is made into one?
+  bool knows(OpGraph::Use use) const {
+    constexpr int64_t bitsOfMask = 8;
+    const FactorRule &rule = graph.ruleOf(use.op);
+    if (!rule.attention)
+      return graph.op(use.op).kernel.isMadeByReaders;
+    const bool isMask = graph.value(*graph.op(use.op).operands[use.operand]).shape.elementBits == bitsOfMask;
+    return isMask && rule.attention->causal && !rule.attention->masked;
   }
   bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {

@@ -127,7 +127,8 @@ void addValues(const OpGraph &graph, ArrayRef<Strategy> strategies, const CostMo
   const std::vector<bool> inside = madeInsideLosses(graph, model.getPool().runtime);
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
-    if (graph.isView(ValueId(v)) || isWrittenInPlace(graph, strategies, value) || (!inside.empty() && inside[v]))
+    if (graph.isView(ValueId(v)) || graph.isMadeByReaders(ValueId(v)) || isWrittenInPlace(graph, strategies, value) ||
+        (!inside.empty() && inside[v]))
       continue;
     int64_t bytes = bytesInRuntime(graph, ValueId(v), madeAs(graph, strategies, value), model);
     if (value.resultIndex == 0)

@@ -78,7 +78,7 @@ std::vector<bool> OpGraph::keptForBackward() const {
     for (std::optional<ValueId> operand : ops[op].operands)
       if (operand && follows[op] && !follows[value(*operand).producer.index()]) {
         ValueId root = storage[operand->index()];
-        kept[root.index()] = kept[root.index()] || !traitsOf(value(root).role).staysForStep;
+        kept[root.index()] = kept[root.index()] || (!isMadeByReaders(root) && !traitsOf(value(root).role).staysForStep);
       }
   return kept;
 }

@@ -130,12 +130,14 @@ TEST_CASE("an attention in parts keeps its scores for its gradients") {
 
 TEST_CASE("a fused attention knows a causal mask, which nothing holds then") {
   const TensorShape places{{1024, 1024}, 16}, mask{{1024, 1024}, 8};
-  // From places of a parameter to a mask, and to an attention that reads it.
-  auto bytesOf = [&](const Runtime &runtime, bool isCausal, bool isOfParameter) {
+  // From places of a parameter to a mask, and to an attention that reads it; queries are a learned parameter's.
+  auto stepOf = [&](bool isCausal, bool isOfParameter) {
     DeviceOps step;
     std::vector<ValueId> read;
     for (int source = 0; source < 3; ++source)
       read.push_back(step.add(headRule(0, true, false), {}, heads));
+    step.graph.values[read[0].index()].role = ValueRole::Parameter;
+    read[0] = step.add(headRule(1, true, false), {read[0]}, heads);
     ValueId from = step.add(rows({16}), {}, places);
     if (isOfParameter)
       step.graph.values[from.index()].role = ValueRole::Parameter;
@@ -151,12 +153,22 @@ TEST_CASE("a fused attention knows a causal mask, which nothing holds then") {
     builder.setAttention({64, 1024, isCausal, /*masked=*/!isCausal, {queries}});
     ValueId y = step.add(builder.take(), read, heads);
     step.add(headRule(1, false, false), {y}, heads);
-    return step.memory(runtime).total();
+    return step;
+  };
+  auto bytesOf = [&](const Runtime &runtime, bool isCausal, bool isOfParameter) {
+    return stepOf(isCausal, isOfParameter).memory(runtime).total();
   };
   const Runtime fused;
   CHECK(bytesOf(fused, false, true) - bytesOf(fused, true, true) == mebi);
   CHECK(bytesOf(inParts(), false, true) == bytesOf(inParts(), true, true));
   CHECK(bytesOf(fused, false, false) == bytesOf(fused, true, false)); // a mask of the batch's own is read
+  OpGraph graph = stepOf(true, true).graph;
+  applyRuntime(graph, fused);
+  std::vector<size_t> left;
+  for (auto [index, op] : llvm::enumerate(graph.ops))
+    if (op.kernel.isMadeByReaders)
+      left.push_back(index);
+  CHECK(left == std::vector<size_t>{5}); // the mask, not the queries
 }
 
 TEST_CASE("an attention of several sequences keeps bytes of its own") {

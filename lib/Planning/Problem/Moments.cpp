@@ -44,7 +44,7 @@ std::vector<Span> spansOf(const OpGraph &graph) {
 /// Values of a role that stays are counted by their producer; what takes the place of another value may need nothing.
 bool mayCount(const OpGraph &graph, ValueId id) {
   const GraphValue &value = graph.value(id);
-  return !graph.isView(id) && !traitsOf(value.role).staysForStep && !value.replaces;
+  return !graph.isView(id) && !graph.isMadeByReaders(id) && !traitsOf(value.role).staysForStep && !value.replaces;
 }
 
 std::vector<Hold> heldThroughStep(const OpGraph &graph) {

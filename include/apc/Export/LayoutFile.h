@@ -25,7 +25,7 @@ struct LayoutFile {
   std::vector<OperandCuts> ops;
   bool leavesConstantsOut = false; ///< operands are counted without constants
   std::optional<int64_t> devices;  ///< where the file says how many
-  bool cutsStates = false;        ///< states of the optimizer rest cut over replicas
+  bool cutsStates = false;         ///< states of the optimizer rest cut over replicas
 };
 
 /// Reads Galvatron's JSON, MindSpore's strategy file in its JSON form, or AutoParallel's JSON, told apart by their

@@ -133,14 +133,12 @@ private:
     std::optional<ValueId> read = graph.op(op).operands[0];
     return read && uses[read->index()].size() == 1 ? std::optional(graph.value(*read).producer) : std::nullopt;
   }
-  /// Does the op know what it reads there: a causal mask, of a byte for each query and key, or what is made into one?
+  /// Does the op know what it reads there: a causal mask, or what is made into one?
   bool knows(OpGraph::Use use) const {
-    constexpr int64_t bitsOfMask = 8;
     const FactorRule &rule = graph.ruleOf(use.op);
-    if (!rule.attention)
-      return graph.op(use.op).kernel.isMadeByReaders;
-    const bool isMask = graph.value(*graph.op(use.op).operands[use.operand]).shape.elementBits == bitsOfMask;
-    return isMask && rule.attention->causal && !rule.attention->masked;
+    return rule.attention
+               ? rule.attention->knowsMask(graph.value(*graph.op(use.op).operands[use.operand]).shape.elementBits)
+               : graph.op(use.op).kernel.isMadeByReaders;
   }
   bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {
@@ -217,10 +215,9 @@ private:
 } // namespace
 
 void applyRuntime(OpGraph &graph, const Runtime &runtime) {
-  for (GraphOp &op : graph.ops) {
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
     op.kernel = KernelShare();
-    auto replaces = [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; };
-    op.kernel.isOfList = op.accumulates || llvm::any_of(op.results, replaces) || isOfNorm(graph, op);
+    op.kernel.isOfList = op.accumulates || graph.isUpdate(OpId(index)) || isOfNorm(graph, op);
     op.kernel.isNormalization = isNormalization(graph.rules[op.rule.index()]);
   }
   markLosses(graph);

@@ -56,6 +56,9 @@ struct FusedAttention {
   bool masked = false;                 ///< reads a mask of its own for each query
   llvm::SmallVector<FactorId, 2> rows; ///< queries that share the keys of one head: positions, heads of a group
 
+  /// Does the kernel know an operand of so many bits an element: a causal mask, of a byte for each query and key?
+  bool knowsMask(unsigned elementBits) const { return causal && !masked && elementBits == 8; }
+
   friend bool operator==(const FusedAttention &, const FusedAttention &) = default;
 };
 

@@ -51,6 +51,29 @@ bool runsAtLoad(mlir::Operation *op, const llvm::DenseSet<mlir::Value> &loaded,
   return made <= read;
 }
 
+/// Does the op know what it reads there: a causal mask, or what is made into one? \p known: what is made of weights and
+/// known by all who read it.
+bool knows(mlir::OpOperand &use, const llvm::DenseSet<mlir::Value> &known) {
+  auto interface = llvm::dyn_cast<OperatorInterface>(use.getOwner());
+  mlir::FailureOr<FactorRule> rule = interface ? interface.getRule() : mlir::FailureOr<FactorRule>();
+  if (mlir::succeeded(rule) && rule->attention)
+    return rule->attention->knowsMask(shapeOf(use.get())->elementBits);
+  return use.getOwner()->getNumResults() > 0 &&
+         llvm::all_of(use.getOwner()->getResults(), [&](mlir::Value result) { return known.contains(result); });
+}
+
+/// Values that the kernels that read them know, so that nothing holds them: masks of fused attentions with causal
+/// masks, made of parameters and constants alone. \p weights: all that is made of these.
+llvm::DenseSet<mlir::Value> madeByReaders(mlir::func::FuncOp main, const llvm::DenseSet<mlir::Value> &weights) {
+  llvm::DenseSet<mlir::Value> known;
+  for (mlir::Operation &op : llvm::reverse(main.front()))
+    for (mlir::Value result : op.getResults())
+      if (weights.contains(result) && !result.use_empty() &&
+          llvm::all_of(result.getUses(), [&](mlir::OpOperand &use) { return knows(use, known); }))
+        known.insert(result);
+  return known;
+}
+
 /// The names of parameters and states whose new values `main` returns.
 llvm::StringSet<> overwrittenParameters(mlir::func::FuncOp main) {
   llvm::StringSet<> names;
@@ -201,6 +224,8 @@ ProgramBytes programBytes(mlir::func::FuncOp main) {
         lives[result] = {op.hasTrait<Accumulates>() ? 0 : positions[&op], positions[&op]};
     }
   }
+  for (mlir::Value value : madeByReaders(main, fixed))
+    lives.erase(value);
   std::vector<Life> all;
   MicroBatchEndOp end = microBatchEndOf(main);
   for (auto &[value, life] : lives) {

@@ -132,9 +132,8 @@ void BackwardBuilder::differentiate(mlir::Operation *op) {
   };
   const bool isOfIntegers = multipliesIntegers(op);
   if (isOfIntegers || !apc::differentiate(gradient)) {
-    std::string reason = isOfIntegers                    ? ": it multiplies by integers"
-                         : gradient.getRefusal().empty() ? ""
-                                                         : ": " + gradient.getRefusal().str();
+    const llvm::StringRef refusal = isOfIntegers ? "it multiplies by integers" : gradient.getRefusal();
+    std::string reason = refusal.empty() ? "" : ": " + refusal.str();
     missing.push_back("'" + names.ops.find(op)->second + "' (" + operatorNameOf(op).str() + reason + ")");
     for (auto [operand, isWanted] : llvm::zip_equal(op->getOperands(), wanted)) // so that the ops before are asked, too
       if (isWanted)

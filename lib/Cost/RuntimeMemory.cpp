@@ -164,9 +164,8 @@ static size_t endOfBackward(const OpGraph &graph, const Timeline &time) {
     return time.at(*graph.inFlight->weights) - 1;
   size_t end = time.at(graph.inFlight->backward);
   for (size_t at = end; at < time.size(); ++at) {
-    const GraphOp &op = graph.op(time.opAt(at));
-    auto isStepped = [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; };
-    if (op.repeats == runs && !any_of(op.results, isStepped))
+    const OpId op = time.opAt(at);
+    if (graph.op(op).repeats == runs && !graph.isUpdate(op))
       end = at;
   }
   return end;

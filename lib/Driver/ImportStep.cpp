@@ -5,6 +5,7 @@
 
 #include "apc/Autodiff/ExpandGradients.h"
 #include "apc/Autodiff/HeldBackward.h"
+#include "apc/Driver/TrainModel.h"
 #include "apc/IR/MainFunction.h"
 #include "apc/Support/Error.h"
 #include "apc/Support/Units.h"
@@ -25,6 +26,10 @@ ImportOptions importOptionsOf(const PlanRequest &request) {
   options.strict = request.strict;
   for (const OperatorText &given : request.operators)
     options.operators[given.name] = {given.rule, given.flopsPerPoint};
+  for (llvm::StringRef text : request.ties) {
+    TiedParameters tied = tiedBy(text);
+    options.tied.insert({tied.first, tied.second});
+  }
   if (!request.parameters.empty())
     options.parameters = request.parameters;
   options.batch = request.microBatch ? request.microBatch : request.globalBatch;

@@ -40,6 +40,12 @@ static Optimizer optimizerOf(const PlanRequest &request) {
   return optimizer;
 }
 
+TiedParameters tiedBy(llvm::StringRef tie) {
+  auto [first, second] = tie.split('=');
+  bool transposed = second.consume_back("^T");
+  return {first.str(), second.str(), transposed};
+}
+
 llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   if (llvm::Error error = checkOptimizer(request))
     return error;
@@ -60,12 +66,11 @@ llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request) {
   options.microBatches = microBatchesOf(request) * copiesOf(request);
   options.copies = copiesOf(request);
   for (llvm::StringRef text : request.ties) {
-    auto [first, second] = text.split('=');
-    bool transposed = second.consume_back("^T");
-    if (first.empty() || second.empty() || second.contains('='))
+    TiedParameters tied = tiedBy(text);
+    if (tied.first.empty() || tied.second.empty() || llvm::StringRef(tied.second).contains('='))
       return inputError("--tie '{0}': two names of parameters are expected, A=B, or A=B^T where B holds A transposed",
                         text);
-    options.ties.push_back({first.str(), second.str(), transposed});
+    options.ties.push_back(std::move(tied));
   }
   return options;
 }

@@ -13,8 +13,7 @@ namespace apc {
 
 bool hasModule(llvm::StringRef parameter) { return !parameter.starts_with("onnx::"); }
 
-/// "h.0.ln_1.weight": "h.0.ln_1".
-static std::string ownerOf(llvm::StringRef parameter) {
+std::string moduleOf(llvm::StringRef parameter) {
   return parameter.contains('.') ? parameter.rsplit('.').first.str() : parameter.str();
 }
 
@@ -52,7 +51,7 @@ static std::vector<Reading> readingsOf(const OpGraph &graph) {
 static std::optional<std::string> prefixOf(llvm::ArrayRef<Reading> readings) {
   std::map<std::string, size_t> votes;
   for (const Reading &reading : readings) {
-    const std::string module = ownerOf(reading.parameter), path = pathOf(reading.op);
+    const std::string module = moduleOf(reading.parameter), path = pathOf(reading.op);
     if (hasModule(reading.parameter) && llvm::StringRef(path).ends_with(module))
       ++votes[path.substr(0, path.size() - module.size())];
   }
@@ -85,7 +84,7 @@ std::vector<std::string> StageModules::of(const StagePlan &stage) const {
   };
   for (const PlanSharding &sharding : stage.shardings)
     if (sharding.role == ValueRole::Parameter && sharding.producer == sharding.value && hasModule(sharding.value))
-      add(wholeModule(ownerOf(sharding.value)));
+      add(wholeModule(moduleOf(sharding.value)));
   for (const PlanChoice &choice : stage.choices)
     if (auto known = ofOps.find(choice.op); known != ofOps.end())
       llvm::for_each(known->second, add);

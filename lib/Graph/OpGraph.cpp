@@ -58,6 +58,18 @@ std::vector<bool> OpGraph::followers() const {
   return follows;
 }
 
+std::vector<bool> OpGraph::replaced() const {
+  std::vector<bool> isReplaced(values.size());
+  for (const GraphValue &value : values)
+    if (value.replaces)
+      isReplaced[value.replaces->index()] = true;
+  return isReplaced;
+}
+
+bool OpGraph::isUpdate(OpId id) const {
+  return llvm::any_of(op(id).results, [&](std::optional<ValueId> result) { return result && value(*result).replaces; });
+}
+
 std::vector<bool> OpGraph::weights() const {
   std::vector<bool> isWeight(values.size());
   for (const GraphOp &op : ops) {

@@ -53,10 +53,8 @@ std::vector<bool> valuesOfStep(const OpGraph &graph) {
 }
 
 std::vector<bool> valuesMadeByEach(const OpGraph &graph, llvm::ArrayRef<StagePart> parts) {
-  std::vector<bool> isTrained(graph.values.size()), isFree(graph.values.size()), isMade(graph.values.size());
-  for (const GraphValue &value : graph.values)
-    if (value.replaces)
-      isTrained[value.replaces->index()] = true;
+  const std::vector<bool> isTrained = graph.replaced();
+  std::vector<bool> isFree(graph.values.size()), isMade(graph.values.size());
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     const bool isEnd = isSource(graph, OpId(op));
     auto isFreeOperand = [&](std::optional<ValueId> operand) { return !operand || isFree[operand->index()]; };

@@ -69,10 +69,9 @@ private:
   void importOpsets() {
     opsets = opsetVersions(model.opset_import());
     if (!opsets.contains("")) {
-      int64_t version = model.ir_version() >= 3 ? newestOpset : 1;
-      opsets[""] = version;
+      opsets[""] = model.ir_version() >= 3 ? newestOpset : 1;
       state.report.notes.push_back(
-          llvm::formatv("the model imports no opset; operators are read as of opset {0}", version));
+          llvm::formatv("the model imports no opset; operators are read as of opset {0}", opsets[""]));
     }
     if (opsets[""] > newestOpset)
       state.report.notes.push_back(llvm::formatv(
@@ -109,9 +108,10 @@ private:
   void noteUnusedDims() {
     for (const std::string &name : unusedDims)
       if (!state.usedDims.contains(name))
-        state.report.notes.push_back(llvm::formatv(
+        state.report.unknownDims[name] = llvm::formatv(
             "--dim {0} names no dim of the model's inputs{1}", name,
-            isDeclaredBehindInputs(name) ? ", but one of results, which follow from inputs and constants" : ""));
+            isDeclaredBehindInputs(name) ? ", but one of results, which follow from inputs and constants" : "");
+    llvm::append_range(state.report.notes, llvm::make_second_range(state.report.unknownDims));
   }
 
   /// True for a symbol among the dims that the file declares for values behind the inputs.

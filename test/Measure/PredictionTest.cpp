@@ -50,6 +50,19 @@ std::vector<PlanChoice> choicesOf(const Measurement &row, llvm::StringRef operat
   return choices;
 }
 
+/// Each row costs the same beside the others.
+void checkCostedAsAlone(const std::vector<Measurement> &rows) {
+  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    CAPTURE(index, rows[index].layout.str(), together[index].failure);
+    REQUIRE(together[index].isCosted());
+    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
+    CHECK(together[index].seconds == alone.seconds);
+    CHECK(together[index].computeSeconds == alone.computeSeconds);
+    CHECK(together[index].memoryBytes == alone.memoryBytes);
+  }
+}
+
 } // namespace
 
 TEST_CASE("the prediction of a row is the evaluation of its layout on its exported model") {
@@ -102,16 +115,7 @@ TEST_CASE("rows that differ in the size of micro-batches share a graph, which ha
       own["pp"] = "2", own["dp"] = "1";
       cells.push_back(throughputCells(own));
     }
-  std::vector<Measurement> rows = readRows(cells);
-  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
-  for (size_t index = 0; index < rows.size(); ++index) {
-    CAPTURE(index, rows[index].layout.str(), together[index].failure);
-    REQUIRE(together[index].isCosted());
-    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
-    CHECK(together[index].seconds == alone.seconds);
-    CHECK(together[index].computeSeconds == alone.computeSeconds);
-    CHECK(together[index].memoryBytes == alone.memoryBytes);
-  }
+  checkCostedAsAlone(readRows(cells));
 }
 
 TEST_CASE("rows of few tokens and of long sequences are costed as they are alone") {
@@ -129,15 +133,7 @@ TEST_CASE("rows of few tokens and of long sequences are costed as they are alone
   add(few, "16", "", "64");
   add(longer, "2", "8", "16");
   add(longer, "8", "2", "16");
-  std::vector<Measurement> rows = readRows(cells);
-  std::vector<Prediction> together = predictAll(rows, /*numThreads=*/1);
-  for (size_t index = 0; index < rows.size(); ++index) {
-    CAPTURE(index, rows[index].layout.str(), together[index].failure);
-    REQUIRE(together[index].isCosted());
-    Prediction alone = predictAll(rows[index], /*numThreads=*/1).front();
-    CHECK(together[index].seconds == alone.seconds);
-    CHECK(together[index].memoryBytes == alone.memoryBytes);
-  }
+  checkCostedAsAlone(readRows(cells));
 }
 
 TEST_CASE("sums of gradients have the type of the trainer that ran the step, and in a plan that of its program") {

@@ -6,6 +6,9 @@
 
 namespace apc {
 
+/// The sides of a tie as it is written, "A=B" or "A=B^T". They are not checked.
+TiedParameters tiedBy(llvm::StringRef tie);
+
 /// The options of a training step that a request asks for. Errors (input): a tie that is not of the form A=B.
 llvm::Expected<TrainingOptions> trainingOptionsOf(const PlanRequest &request);
 

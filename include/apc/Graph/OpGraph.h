@@ -157,6 +157,10 @@ struct OpGraph {
   /// By op: it is tied to another op, which leads it: a gradient, a recomputed copy, the state of an optimizer.
   /// Statistics that stand before the op that leads them belong to the forward pass.
   std::vector<bool> followers() const;
+  /// By value: an update makes another one that takes its place.
+  std::vector<bool> replaced() const;
+  /// Does the op make the new value of a parameter or a state?
+  bool isUpdate(OpId id) const;
   /// By value: it is made of parameters and constants alone: a weight, its transpose, its cast.
   std::vector<bool> weights() const;
   /// The most runs of an op in one step: an op runs once, or with every micro-batch, or with every copy of each.

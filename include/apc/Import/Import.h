@@ -10,6 +10,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct ImportOptions {
   std::map<std::string, OperatorRule> operators = {};
   /// Operators that are not known are an error, also where the file declares the types of their results.
   bool strict = false;
+  /// Names of parameters of which it is known what they are copies of: nothing is noted on them.
+  std::set<std::string> tied = {};
   /// Bools that are taken as known, graph inputs or values of nodes: {"use_cache_branch", true}. They say which branch
   /// of an `If` is kept and whether a `Loop` goes on.
   std::map<std::string, bool> conditions;
@@ -77,6 +80,7 @@ struct ImportReport {
   std::map<std::string, std::vector<std::string>> opaque;      ///< operators that nobody knows, likewise
   std::vector<std::string> unresolved;                         ///< values whose shape could not be derived
   std::vector<NodeSharding> shardings;                         ///< in node order
+  std::map<std::string, std::string> unknownDims;              ///< bindings of dims that the model has not; the notes
   std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like
 };
 

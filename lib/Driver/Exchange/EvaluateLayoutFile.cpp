@@ -40,12 +40,6 @@ struct FilePins {
 
 } // namespace
 
-/// Does the op make the new value of a parameter or a state?
-static bool isUpdate(const OpGraph &graph, OpId op) {
-  return llvm::any_of(graph.op(op).results,
-                      [&](std::optional<ValueId> result) { return result && graph.value(*result).replaces; });
-}
-
 static llvm::Expected<FilePins> pinsOf(const OpGraph &graph, const LayoutFile &file, llvm::StringRef path) {
   llvm::StringMap<OpId> ops;
   for (auto [index, op] : llvm::enumerate(graph.ops))
@@ -58,7 +52,7 @@ static llvm::Expected<FilePins> pinsOf(const OpGraph &graph, const LayoutFile &f
       found.unknown.push_back(cuts.op);
       continue;
     }
-    if (!file.cutsStates && isUpdate(graph, op->second)) { // it follows where parameters rest
+    if (!file.cutsStates && graph.isUpdate(op->second)) { // it follows where parameters rest
       ++numUpdates;
       continue;
     }

@@ -18,18 +18,6 @@
 
 namespace apc {
 
-/// Leaves out notes on copies of parameters that the request ties to what they are copies of.
-static void dropNotesOnTies(ImportReport &report, llvm::ArrayRef<std::string> ties) {
-  for (llvm::StringRef tie : ties) {
-    auto [first, second] = tie.split('=');
-    second.consume_back("^T");
-    for (llvm::StringRef side : {first, second})
-      llvm::erase_if(report.notes, [&](llvm::StringRef note) {
-        return note.starts_with(("'" + side + "' may be a transposed copy").str());
-      });
-  }
-}
-
 llvm::Expected<StepAtHand> buildStep(const PlanRequest &request) {
   auto begin = std::chrono::steady_clock::now();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -46,7 +34,6 @@ llvm::Expected<StepAtHand> buildStep(const PlanRequest &request) {
     return graph.takeError();
   if (llvm::Error error = checkNames(*graph, request.modelPath))
     return std::move(error);
-  dropNotesOnTies(model->report, request.ties);
   return StepAtHand{std::move(model->report), std::move(*graph), std::move(*notes), importSeconds};
 }
 

@@ -58,10 +58,9 @@ static bool hasStatistics(const Plan &plan, llvm::StringRef op) {
 
 /// Errors (input): a dim that the model has not, which the import leaves at a note.
 static llvm::Error checkDims(const ImportReport &report, const Shrinkage &shrinkage) {
-  for (const auto &[name, size] : shrinkage.dims)
-    for (llvm::StringRef note : report.notes)
-      if (note.starts_with("--dim " + name + " names no dim"))
-        return inputError("{0}", note);
+  for (const auto &[name, note] : report.unknownDims)
+    if (shrinkage.dims.count(name))
+      return inputError("{0}", note);
   return llvm::Error::success();
 }
 

@@ -71,7 +71,7 @@ static std::map<std::string, std::string> stylesOf(const ExportSource &source, c
       if (!parameter)
         continue;
       llvm::StringRef name = source.graph.value(*parameter).name;
-      std::string module = layerPattern(name.contains('.') ? name.rsplit('.').first : name);
+      std::string module = layerPattern(moduleOf(name));
       std::string style;
       for (const DimFactors &dim : rule.operands[index].dims)
         for (FactorId factor : dim)

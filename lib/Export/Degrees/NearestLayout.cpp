@@ -7,13 +7,9 @@
 namespace apc {
 
 void refuseUnequalWorkers(const Plan &plan, Refusals &refusals) {
-  auto ranksOf = [](const StagePlan &stage) { return stage.numRanks(); };
-  if (llvm::all_equal(llvm::map_range(plan.stages, ranksOf)))
-    return;
-  std::string counts;
-  for (const StagePlan &stage : plan.stages)
-    counts += (counts.empty() ? "" : "+") + std::to_string(stage.numRanks());
-  refusals.addIf(true, "workers have unequal numbers of devices, " + counts + ", and one set of degrees is for all");
+  if (plan.pipeline && !plan.pipeline->workerDevices.empty())
+    refusals.addIf(true, "workers have unequal numbers of devices, " + plan.pipeline->choice().str() +
+                             ", and one set of degrees is for all");
 }
 
 void runWhole(TargetLayout &nearest, llvm::StringRef runner) {

@@ -149,6 +149,8 @@ void noteTiedCopies(ImportState &state) {
     llvm::ArrayRef<int64_t> dims = dimsOf(parameter.getOutput());
     if (dims.size() != 2)
       continue;
+    if (state.options.tied.count(parameter.getName().str()))
+      continue;
     if (parameter.getName().starts_with("onnx::"))
       copies.push_back(parameter);
     else if (evidenceOf(parameter.getOutput()) == Evidence::Strong)

@@ -49,10 +49,10 @@ std::vector<double> FastestOps::secondsOf(const OpGraph &graph) {
 
 /// By value: it is made of parameters and constants alone, and a parameter that is trained is among them.
 static std::vector<bool> trainedWeights(const OpGraph &graph) {
-  std::vector<bool> isWeight = graph.weights(), isTrained(graph.values.size());
-  for (const GraphValue &value : graph.values)
-    if (value.replaces && graph.value(*value.replaces).role == ValueRole::Parameter)
-      isTrained[value.replaces->index()] = true;
+  const std::vector<bool> isWeight = graph.weights();
+  std::vector<bool> isTrained = graph.replaced();
+  for (auto [index, value] : llvm::enumerate(graph.values))
+    isTrained[index] = isTrained[index] && value.role == ValueRole::Parameter;
   for (const GraphOp &op : graph.ops)
     if (llvm::any_of(op.operands, [&](std::optional<ValueId> own) { return own && isTrained[own->index()]; }))
       for (std::optional<ValueId> result : op.results)

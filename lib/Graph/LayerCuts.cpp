@@ -1,7 +1,7 @@
 // Local minima of the bytes that cross, and repetitions among the runs of ops between them.
 #include "apc/Graph/LayerCuts.h"
 
-#include "apc/Graph/StageSplit.h"
+#include "StageParts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -11,11 +11,15 @@ namespace apc {
 
 namespace {
 
-/// By op of the forward pass: the contractions before it. The last entry counts all.
+/// By op of the forward pass: the contractions before it. The last entry counts all. What parameters and constants
+/// alone make does not count: it goes with its readers, wherever it stands.
 std::vector<size_t> contractionsBefore(const OpGraph &graph, llvm::ArrayRef<OpId> forward) {
+  const std::vector<bool> isFixed = valuesOfStep(graph);
   std::vector<size_t> before = {0};
-  for (OpId op : forward)
-    before.push_back(before.back() + (graph.ruleOf(op).work == Work::Contraction ? 1 : 0));
+  for (OpId op : forward) {
+    const bool counts = graph.ruleOf(op).work == Work::Contraction && !isFixed[graph.op(op).results.front()->index()];
+    before.push_back(before.back() + (counts ? 1 : 0));
+  }
   return before;
 }
 

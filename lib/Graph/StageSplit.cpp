@@ -21,6 +21,11 @@ ValueId StageSplit::valueRead(const OpGraph &graph, OpId reader, ValueId operand
   return hasArrived ? *original : operand;
 }
 
+bool StageSplit::runsInEach(const OpGraph &graph, OpId op) const {
+  return llvm::any_of(graph.op(op).results,
+                      [&](std::optional<ValueId> result) { return result && isMadeByEach[result->index()]; });
+}
+
 std::vector<OpId> forwardOps(const OpGraph &graph) {
   std::vector<StagePart> parts = passesOf(graph, leadersOf(graph));
   std::vector<OpId> ops;
@@ -315,6 +320,21 @@ void StageBorders::addTransfers() {
   }
 }
 
+/// Each stage runs an op of the forward pass that no other stage runs.
+llvm::Error checkWork(const OpGraph &graph, const StageSplit &split, llvm::ArrayRef<OpId> forward) {
+  std::vector<bool> hasWork(split.numStages);
+  for (OpId op : forward)
+    if (!split.runsInEach(graph, op))
+      hasWork[split.stages[op.index()]] = true;
+  auto empty = llvm::find(hasWork, false);
+  if (empty == hasWork.end())
+    return llvm::Error::success();
+  return inputError(
+      "stage {0} of {1} has no op of its own: what parameters and constants alone make goes to the stages "
+      "that read it; a stage has an op that reads the model's inputs, or what is made of them",
+      empty - hasWork.begin(), split.numStages);
+}
+
 } // namespace
 
 llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size_t> cuts) {
@@ -330,6 +350,8 @@ llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size
   split.stages = StageAssignment(graph, split.parts, leaders).assign(forward, cuts);
   split.originals = originalsOf(graph);
   split.isMadeByEach = valuesMadeByEach(graph, split.parts);
+  if (llvm::Error error = checkWork(graph, split, forward))
+    return error;
   StageBorders borders(graph, split);
   if (llvm::Error error = borders.check())
     return error;

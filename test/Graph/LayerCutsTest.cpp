@@ -76,6 +76,17 @@ TEST_CASE("Both sides of a cut hold a contraction") {
   CHECK(placesOf({}).empty());
 }
 
+TEST_CASE("Contractions of parameters alone do not count as a side of a cut") {
+  OpGraph graph = chain({{2}, {9}, {3}, {8}});
+  CHECK(layerCuts(graph).size() == 2);
+  graph.ops.front().results.push_back(ValueId(graph.values.size())); // the third op alone reads an input
+  graph.values.front().role = ValueRole::Parameter;
+  graph.values.push_back({"input", {{1}, 8}, ValueRole::Input, OpId(0), 1});
+  graph.ops[3].operands.push_back(*graph.ops.front().results.back());
+  REQUIRE(layerCuts(graph).size() == 1);
+  CHECK(layerCuts(graph).front().position == 3);
+}
+
 TEST_CASE("A repeated layer is cut at its narrowest place") {
   // Layers of two parts, which leave 3 and 2 bytes; the model ends with a head.
   std::vector<Link> links = {{2, false}};

@@ -219,6 +219,17 @@ TEST_CASE("Values made of constants alone are made by each stage that reads them
         Names{"receive a", "places", "queries", "mask", "b", "output b"});
 }
 
+TEST_CASE("A stage that would run only what each stage makes for itself is refused") {
+  StepSketch sketch;
+  OpId x = sketch.source("x", ValueRole::Input), places = sketch.source("places", ValueRole::Parameter);
+  OpId mask = sketch.op("mask", {places}), a = sketch.op("a", {x, mask});
+  sketch.output(sketch.op("b", {a}));
+  auto [fault, message] = takeMessage(splitStages(sketch.graph, {1}).takeError());
+  CHECK(fault == Fault::Input);
+  CHECK_THAT(message, Contains("stage 0 of 2 has no op of its own"));
+  CHECK(valueOf(splitStages(sketch.graph, {2})).numStages == 2);
+}
+
 TEST_CASE("Two outputs stand where they are made") {
   StepSketch sketch;
   OpId x = sketch.source("x", ValueRole::Input), a = sketch.op("a", {x}, 10), b = sketch.op("b", {a}, 20);

@@ -88,6 +88,12 @@ public:
     columns = sizes[draw(3)];
   }
 
+  /// Layers that have no weight are multiplied by a mask, which frozen parameters make.
+  StepDrawer &withMask() {
+    isMasked = true;
+    return *this;
+  }
+
   OpGraph run(size_t maxLayers) {
     ValueId value = maker.source("x", {rows, columns}, ValueRole::Input);
     size_t numLayers = 1 + draw(maxLayers);
@@ -96,6 +102,7 @@ public:
       if (index == 0 || draw(2))
         layer.weight = drawWeight(index);
       layer.made = layer.weight ? maker.matmul("mm" + std::to_string(index), value, *layer.weight)
+                   : isMasked   ? maker.product("masked" + std::to_string(index), value, drawMask())
                                 : maker.relu("relu" + std::to_string(index), value);
       value = layer.made;
       layers.push_back(layer);
@@ -123,6 +130,13 @@ private:
     return weights.back();
   }
 
+  ValueId drawMask() {
+    if (!mask)
+      mask = maker.matmul("mask", maker.source("of", {rows, columns}, ValueRole::Parameter),
+                          maker.source("by", {columns, columns}, ValueRole::Parameter));
+    return *mask;
+  }
+
   /// The gradient of what the layer reads; that of the input is not needed.
   ValueId goBack(size_t index, ValueId gradient) {
     const Layer &layer = layers[index];
@@ -134,7 +148,7 @@ private:
       return made;
     };
     if (!layer.weight) {
-      gradient = tied(maker.product(name, gradient, layer.read));
+      gradient = tied(maker.product(name, gradient, mask.value_or(layer.read)));
     } else {
       ValueId own = tied(maker.contraction(name + ".w", layer.read, {"m", "k"}, gradient, {"m", "n"}, {"k", "n"}));
       ofWeights[*layer.weight].push_back(own);
@@ -159,6 +173,8 @@ private:
   std::mt19937_64 &random;
   GraphMaker maker;
   int64_t rows, columns;
+  bool isMasked = false;
+  std::optional<ValueId> mask;
   std::vector<ValueId> weights;
   std::vector<Layer> layers;
   std::map<ValueId, std::vector<ValueId>> ofWeights;
@@ -167,6 +183,9 @@ private:
 } // namespace
 
 OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers) { return StepDrawer(random).run(maxLayers); }
+OpGraph maskedTrainingStep(std::mt19937_64 &random, size_t maxLayers) {
+  return StepDrawer(random).withMask().run(maxLayers);
+}
 
 OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps) {
   OpGraph graph = Drawer(random).run(maxOps);

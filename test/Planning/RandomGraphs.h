@@ -52,6 +52,9 @@ OpGraph randomGraph(std::mt19937_64 &random, size_t maxOps = 5);
 /// place of the old ones. Ops and their gradients are tied; a weight may serve several MatMuls.
 OpGraph randomTrainingStep(std::mt19937_64 &random, size_t maxLayers);
 
+/// Such a step with a mask, a product of frozen parameters, by which each Relu is replaced.
+OpGraph maskedTrainingStep(std::mt19937_64 &random, size_t maxLayers);
+
 /// Such a step in which all but the new weights is made for each of `microBatches`.
 OpGraph stepInMicroBatches(std::mt19937_64 &random, size_t maxLayers, int64_t microBatches);
 

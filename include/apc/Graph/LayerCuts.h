@@ -7,7 +7,7 @@
 
 namespace apc {
 
-/// Some of `cutPositions(graph, forwardOps(graph))`, by position: places with contractions on both sides at which no
+/// Some of `cutPositions(graph, forwardOps(graph))`, by position: places with contractions of inputs on both sides at which no
 /// more bytes cross than at the places around, one between two contractions where the same number crosses all the way;
 /// where there are fewer than two, the narrowest between each two contractions.
 /// Such a place is left out where fewer bytes cross at the one before and at the one behind. Where runs of ops between

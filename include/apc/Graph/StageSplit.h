@@ -66,6 +66,8 @@ struct StageSplit {
   /// The value that `reader` takes for `operand`. A stage keeps what has arrived: in place of a value that an earlier
   /// stage recomputes, it reads the one that came with the forward pass.
   ValueId valueRead(const OpGraph &graph, OpId reader, ValueId operand) const;
+  /// Does each stage that reads its results run the op, once for all its layers?
+  bool runsInEach(const OpGraph &graph, OpId op) const;
 };
 
 /// The end of a graph at which a value comes in: an input, a parameter or a state of an optimizer.
@@ -96,7 +98,8 @@ llvm::Expected<std::vector<size_t>> cutsBefore(const OpGraph &graph, llvm::Array
 ///
 /// Forward values then run to later stages and gradients to earlier ones, so that any order of actions in which a stage
 /// waits for what it reads can be run.
-/// Errors (internal): cuts that do not ascend strictly or lie outside; a value that would run the wrong way.
+/// Errors (internal): cuts that do not ascend strictly or lie outside; a value that would run the wrong way. Errors
+/// (input): a stage without an op of its own.
 llvm::Expected<StageSplit> splitStages(const OpGraph &graph, llvm::ArrayRef<size_t> cuts);
 
 } // namespace apc

@@ -19,6 +19,7 @@ struct Setting {
   bool overlaps = false;
   std::optional<int64_t> fusionBytes;
   int64_t microBatches = 1;
+  bool isMasked = false;
 };
 
 PlanRequest requestOf(const Setting &setting) {
@@ -62,13 +63,18 @@ void checkParts(const PlanningTask &task, const LayerMinima &least, std::mt19937
     }
 }
 
+OpGraph drawStep(std::mt19937_64 &random, const Setting &setting) {
+  if (setting.isMasked)
+    return maskedTrainingStep(random, 5);
+  return setting.microBatches > 1 ? stepInMicroBatches(random, 5, setting.microBatches) : randomTrainingStep(random, 5);
+}
+
 /// A step of several layers, on four devices of one worker. Layers take no more apart than the fastest program of the
 /// step takes, which a search finds; true where the bound says something.
 bool compare(std::mt19937_64 &random, const Setting &setting) {
   const PlanRequest request = requestOf(setting);
   PlanningTarget target = llvm::cantFail(readTarget(request));
-  OpGraph graph =
-      setting.microBatches > 1 ? stepInMicroBatches(random, 5, setting.microBatches) : randomTrainingStep(random, 5);
+  OpGraph graph = drawStep(random, setting);
   graph.overlaps = setting.overlaps;
   if (layerCuts(graph).empty())
     return false;
@@ -90,10 +96,11 @@ TEST_CASE("Layers take no more apart than together") {
       {{false, std::nullopt}, true},
       {{false, 0, 4}, true},
       {{false, std::nullopt, 4}, true},
-      {{true, 0}, false}, // collectives hide behind ops of other layers
+      {{false, 0, 1, true}, false}, // no layer counts the mask
+      {{true, 0}, false},           // collectives hide behind ops of other layers
   }));
   INFO("overlap " << setting.overlaps << ", buckets " << setting.fusionBytes.value_or(-1) << ", "
-                  << setting.microBatches << " micro-batches");
+                  << setting.microBatches << " micro-batches, masked " << setting.isMasked);
   std::mt19937_64 random(31);
   size_t numTight = 0;
   for (size_t number = 0; number < (isSanitized ? 30 : 60); ++number)

@@ -84,14 +84,16 @@ std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split,
   return shares;
 }
 
-/// The fastest ops of a layer of a step that is split so.
-static LayerMinima minimaOfOps(const StageGraph &layer, const StageSplit &split, FastestOps &ops) {
+/// The fastest ops of a layer of \p step. Those that each stage runs for all its layers are left out.
+static LayerMinima minimaOfOps(const StageGraph &layer, const CutStep &step, FastestOps &ops) {
   LayerMinima minima;
   for (auto [seconds, part, op] : llvm::zip_equal(ops.secondsOf(layer.graph), layer.parts, layer.ops)) {
+    if (op && step.split.runsInEach(step.graph, *op))
+      continue;
     minima.step += seconds;
     minima.microBatch += part == StagePart::Update ? 0 : seconds;
     minima.forward += part == StagePart::Forward ? seconds : 0;
-    minima.back += op && split.parts[op->index()] == StagePart::InputGradients ? seconds : 0;
+    minima.back += op && step.split.parts[op->index()] == StagePart::InputGradients ? seconds : 0;
   }
   const auto times = static_cast<double>(layer.graph.wholeMicroBatches());
   for (double LayerMinima::*part : {&LayerMinima::microBatch, &LayerMinima::forward, &LayerMinima::back})
@@ -216,7 +218,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   std::vector<LayerMinima> minima;
   for (unsigned layer = 0; layer < layers->stages.size(); ++layer) {
     const unsigned kind = answers.kindOf(layer);
-    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], layers->split, ops));
+    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], *layers, ops));
   }
   LayerSearches searches(whole, answers, *layers, seconds);
   const bool isSearched = !whole.graph.overlaps && seconds > 0;

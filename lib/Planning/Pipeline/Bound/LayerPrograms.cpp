@@ -13,13 +13,19 @@ namespace apc {
 /// Before the first op nothing lives but what stays through all micro-batches.
 static constexpr Moment beforeAll{OpId(0), /*isCertain=*/true};
 
-LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes)
+/// Does the layer run the op for itself alone?
+static bool isOwnOf(const StageGraph &layer, const CutStep &step, size_t op) {
+  return layer.ops[op] && !step.split.runsInEach(step.graph, *layer.ops[op]);
+}
+
+LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const CutStep &step, unsigned stage,
+                             llvm::ArrayRef<Mesh> meshes)
     : own(std::move(answer)) {
   const OpGraph &graph = own->graph;
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     const bool isInput =
         isSource(graph, OpId(op)) && graph.value(*graph.ops[op].results.front()).role == ValueRole::Input;
-    isOwnOp.push_back(layer.ops[op].has_value() && !isInput);
+    isOwnOp.push_back(isOwnOf(step.stages[stage], step, op) && !isInput);
   }
   for (const Mesh &mesh : meshes)
     onMeshes.push_back({mesh});
@@ -30,13 +36,15 @@ llvm::Expected<LayerPrograms> LayerPrograms::make(const StageAnswers &layers, co
   llvm::Expected<std::shared_ptr<StageAnswer>> own = layers.taskOfPart(stage, seconds);
   if (!own)
     return own.takeError();
-  for (auto [op, part] : llvm::zip_equal((*own)->graph.ops, step.stages[stage].parts))
-    op.repeats = part > last ? 0 : op.repeats; // takes no time, and nor do collectives for it
+  const StageGraph &layer = step.stages[stage];
+  for (auto [index, op] : llvm::enumerate((*own)->graph.ops))
+    if (layer.parts[index] > last || (layer.ops[index] && !isOwnOf(layer, step, index)))
+      op.repeats = 0; // takes no time, and nor do collectives for it
   const PlanningTask &task = *(*own)->task;
   llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, firstAxes(task.request));
   if (!meshes)
     return meshes.takeError();
-  return LayerPrograms(std::move(*own), step.stages[stage], *meshes);
+  return LayerPrograms(std::move(*own), step, stage, *meshes);
 }
 
 void LayerPrograms::build(OnMesh &mesh) const {

@@ -53,14 +53,14 @@ private:
     bool isImpossible = false;
   };
 
-  LayerPrograms(std::shared_ptr<StageAnswer> answer, const StageGraph &layer, llvm::ArrayRef<Mesh> meshes);
+  LayerPrograms(std::shared_ptr<StageAnswer> answer, const CutStep &step, unsigned stage, llvm::ArrayRef<Mesh> meshes);
   void build(OnMesh &mesh) const;
   static Problem withBytes(const OnMesh &mesh, double secondsPerByte);
   llvm::Expected<std::optional<LayerLine>> leastOn(const OnMesh &mesh, double secondsPerByte,
                                                    std::shared_ptr<WorkClock> clock) const;
 
   std::shared_ptr<StageAnswer> own;
-  std::vector<bool> isOwnOp; ///< by op of the answer: an op of the layer, no input and nothing that others make
+  std::vector<bool> isOwnOp; ///< by op of the answer: an op of the layer alone, no input and nothing that others make
   std::vector<OnMesh> onMeshes;
 };
 

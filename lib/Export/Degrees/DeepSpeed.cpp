@@ -31,8 +31,10 @@ llvm::Expected<TargetLayout> nearestDeepSpeed(const ExportSource &source) {
   TargetLayout nearest{layout, {}};
   runWhole(nearest, "DeepSpeed");
   cutCopiedExperts(nearest, "DeepSpeed");
-  tellSettings(source, {StepSetting::Overlap, StepSetting::Clipping, StepSetting::WideSums, StepSetting::LossScale},
-               "DeepSpeed", nearest);
+  llvm::SmallVector<StepSetting, 4> told = {StepSetting::Clipping, StepSetting::WideSums, StepSetting::LossScale};
+  if (layout.zero > 0)
+    told.push_back(StepSetting::Overlap); // of gradients and gathers of ZeRO
+  tellSettings(source, told, "DeepSpeed", nearest);
   if (layout.zero < 3)
     cutOverAll(nearest, "DeepSpeed's ZeRO 1 and 2");
   if (layout.recompute && layout.recompute->chosen() != RecomputeChoice::None) {

@@ -212,7 +212,6 @@ void tellOthers(const ExportSource &source, TargetLayout &nearest) {
     if (isSet)
       nearest.unsaid.push_back(text.str());
   };
-  tellIf(request.amsgrad, "amsgrad: Megatron's Adam keeps no greatest mean of squares");
   tellIf(request.overlap && source.layout.tensor * source.layout.context > 1,
          "collectives of tp and cp run beside ops: Megatron's arguments here say that of dp alone");
   tellIf(request.optimizer == OptimizerChoice::Adam && weightDecayOf(request) != 0,

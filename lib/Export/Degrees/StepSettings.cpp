@@ -54,6 +54,7 @@ void tellSettings(const ExportSource &source, llvm::ArrayRef<StepSetting> told, 
   addUnless(StepSetting::Optimizer, request.optimizer != OptimizerChoice::AdamW,
             "the optimizer is " + optimizerName(request.optimizer));
   addUnless(StepSetting::Figures, hasOwnFigures(request), "the optimizer has figures of its own");
+  add(request.amsgrad, "the optimizer keeps the greatest mean of squares (amsgrad)");
   add(!request.freeze.empty(), "parameters that match '" + request.freeze + "' are not trained");
   add(request.launches == LaunchMode::Graph, "ops are launched as a graph");
 }

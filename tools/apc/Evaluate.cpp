@@ -35,11 +35,13 @@ llvm::Error checkFlags(const EvaluateFlags &flags, const PlanRequest &request, c
     return inputError("--layout {0} with --{1} auto: a layout has one, and none is searched; accepted are {2}",
                       layout.str(), flag, accepted);
   };
-  if (request.recompute == RecomputeChoice::Auto && flags.settings.isGiven("recompute"))
-    return open("recompute", "none, norms, attention, mlp, branches and full");
-  if (!request.microBatch && flags.settings.isGiven("micro-batch"))
+  const bool isTraining = request.mode == StepMode::Train;
+  if (isTraining && !layout.recompute && request.recompute == RecomputeChoice::Auto &&
+      flags.settings.isGiven("recompute"))
+    return open("recompute", "none, norms, attention, mlp, branches and full, or recompute in the layout");
+  if (isTraining && !layout.microBatch && !request.microBatch && flags.settings.isGiven("micro-batch"))
     return open("micro-batch", "numbers of samples, or mb in the layout");
-  if (layout.pipeline > 1 || request.mode != StepMode::Train)
+  if (layout.pipeline > 1 || !isTraining)
     return llvm::Error::success();
   auto ofStages = [&](llvm::StringRef flag, llvm::StringRef value) {
     return inputError("--layout {0} and --{1} {2} say different things: without pp there are no stages", layout.str(),

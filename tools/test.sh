@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything, runs every check: tools/test.sh [CTEST-ARGS...]
+# Installs what is missing, builds everything, runs the checks: tools/test.sh [CTEST-ARGS...]
 #
 # Arguments go to ctest: `tools/test.sh -R House` runs the checks of the house alone. Checks labelled Long run only
 # where arguments choose them (`-R Runtimes`). Ends with a summary of phases and their durations; the exit code is 0

@@ -237,7 +237,8 @@ std::vector<Setting> trainingRows() {
 std::vector<Setting> pipelineRows() {
   Setting workers = {"pipeline", SettingGroup::Target, SettingKind::Text, "N|N+N...|auto",
                      "With --mode train: workers of a pipeline, each with a part of the model on a part of the "
-                     "devices, or the devices of each worker, as 4+2+2; 1 (the default): no pipeline"};
+                     "devices, or the devices of each worker, as 4+2+2; 1 (the default): no pipeline; auto: as many "
+                     "equal workers as are fastest, or no pipeline where that is faster"};
   Setting schedule = {"schedule", SettingGroup::Target, SettingKind::Text, "NAME|auto",
                       "With a pipeline: the order in which its stages act, as gpipe, 1f1b, interleaved, zb-h1; auto "
                       "(the default): the fastest that fits"};

@@ -115,13 +115,15 @@ Command addEvaluate(CLI::App &app) {
   verb->add_option(
           "--layout", flags->layout,
           "Layout degree dp: ways to cut the batch; tp: ways to cut weights, on the innermost links; cp: ways to cut "
-          "sequences; ep: ways to spread experts, over ranks of dp and cp; sp: 0 leaves sequences whole where tp cuts "
-          "weights; with --mode train, pp: workers of a pipeline, on the outermost links; chunks: stages of a worker; "
-          "schedule: as --schedule, by default 1f1b, and interleaved with several chunks; zero: 1 also cuts the states "
-          "of the optimizer over dp and cp, 2 the sums of gradients over micro-batches, 3 the parameters (3 also "
-          "without training); mb: samples of a micro-batch on one rank of dp; copies: 1; recompute: none, norms, "
-          "attention, mlp, branches or full, full:26 for the first 26 layers, full:26,norms with another policy for "
-          "the other layers")
+          "sequences; ep: ways to spread experts, over ranks of dp and cp; etp: 1 leaves each expert whole, and ep "
+          "then counts ranks of tp, too; sp: 0 leaves sequences whole where tp cuts weights; with --mode train, pp: "
+          "workers of a pipeline, on the outermost links; chunks: stages of a worker; schedule: as --schedule, by "
+          "default 1f1b, and interleaved with several chunks; zero: 1 also cuts the states of the optimizer over dp "
+          "and cp, 2 the sums of gradients over micro-batches, 3 the parameters (3 also without training); shard: "
+          "ranks in each group of dp and cp over which zero cuts, as in HSDP, by default all; mb: samples of a "
+          "micro-batch on one rank of dp; copies: equal parts of each micro-batch that run in turn, by default 1; "
+          "recompute: none, norms, attention, mlp, branches or full, full:26 for the first 26 layers, full:26,norms "
+          "with another policy for the other layers")
       ->type_name("dp=N,tp=N[,KEY=VALUE...]");
   verb->add_option(
           "--layout-file", flags->layoutFile,

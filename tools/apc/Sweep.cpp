@@ -54,6 +54,7 @@ Command addSweep(CLI::App &app) {
   verb->get_option("--cluster")
       ->description("Presets ('apc clusters' lists them) or cluster files, with commas between them")
       ->type_name("NAME|FILE,...");
+  verb->get_option("--sensitivity")->group(""); // refused, with a word on what to do instead
   addThreads(*verb, flags->numThreads);
   verb->add_flag("--json", flags->json, "Print one JSON document on stdout and nothing else there");
   verb->footer(

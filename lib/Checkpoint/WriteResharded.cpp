@@ -5,8 +5,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -15,17 +15,24 @@ namespace {
 constexpr llvm::StringLiteral acceptedFolder =
     "a folder that does not exist, is empty, or holds nothing but an earlier checkpoint (as its manifest.json says)";
 
-bool isCheckpoint(llvm::StringRef folder) {
-  auto saved = readSavedWeights(folder);
-  if (saved)
-    return true;
-  llvm::consumeError(saved.takeError());
-  return false;
-}
-
-OutputFolder::Entry judgeEntry(llvm::StringRef name) {
-  bool isOurs = name == "manifest.json" || name == "weights" || llvm::Regex("^stage-[0-9]+$").match(name);
-  return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
+/// The files and folders of the checkpoint in `folder`, as its manifests list them; those of folders end with a slash.
+/// Empty where there is none.
+llvm::StringSet<> entriesOfCheckpoint(llvm::StringRef folder) {
+  llvm::StringSet<> entries;
+  llvm::Expected<SavedWeights> saved = readSavedWeights(folder);
+  if (!saved) {
+    llvm::consumeError(saved.takeError());
+    return entries;
+  }
+  entries.insert("manifest.json");
+  for (const SavedStage &stage : saved->stages) {
+    std::string prefix = stage.folder.empty() ? "" : stage.folder + "/";
+    for (const char *name : {"", "manifest.json", "weights/"})
+      entries.insert(prefix + name);
+    for (const std::string &file : stage.files)
+      entries.insert(prefix + file);
+  }
+  return entries;
 }
 
 /// A stage of the source with the places of all pieces in its files.
@@ -146,8 +153,10 @@ llvm::Error writeResharded(const ReshardPlan &plan, llvm::StringRef folder) {
     return inputError("{0}: has no weights; 'apc emit PLAN --weights' writes them, and a run of the program saves a "
                       "checkpoint",
                       plan.from.path);
-  const bool holdsCheckpoint = isCheckpoint(folder);
-  auto judge = [&](llvm::StringRef name) { return holdsCheckpoint ? judgeEntry(name) : OutputFolder::Entry::Foreign; };
+  const llvm::StringSet<> earlier = entriesOfCheckpoint(folder);
+  auto judge = [&](llvm::StringRef name) {
+    return earlier.contains(name) ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
+  };
   auto out = OutputFolder::create(folder, judge, acceptedFolder);
   if (!out)
     return out.takeError();

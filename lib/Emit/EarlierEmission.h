@@ -3,7 +3,10 @@
 
 #include "apc/Support/Json/JsonDocument.h"
 
-#include <optional>
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <string>
 
 namespace apc {
 
@@ -16,12 +19,16 @@ public:
   /// \p folder: need not exist.
   explicit EarlierEmission(llvm::StringRef folder);
 
-  /// True where the folder is an emission, and an entry of that name can be part of it: `weights` and folders of stages
-  /// only where the manifest lists them.
+  /// True where the folder is an emission, and an entry can be part of it: by its name, and files of weights and
+  /// folders of stages only where the manifest lists them. Names go from the folder; those of folders end with a slash.
   bool holds(llvm::StringRef name) const;
 
 private:
-  std::optional<JsonDocument> manifest; ///< of an emission; none otherwise
+  void readWeights(const JsonValue &manifest, llvm::StringRef prefix);
+
+  bool isEmission = false;
+  llvm::StringSet<> stages;  ///< their folders: "stage-0003/"
+  llvm::StringSet<> weights; ///< folders and files of weights: "weights/", "stage-0003/weights/shard-..."
 };
 
 } // namespace apc

@@ -7,7 +7,6 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <map>
 
@@ -36,19 +35,6 @@ constexpr Emitter emitters[] = {
 constexpr llvm::StringLiteral acceptedFolder =
     "a folder that does not exist, is empty, or holds nothing but an earlier emission, as its manifest.json says (a "
     "plan.json in it is kept)";
-
-OutputFolder::Entry judgeEntry(llvm::StringRef name) {
-  if (name == "plan.json")
-    return OutputFolder::Entry::Kept;
-  constexpr llvm::StringLiteral ours[] = {"manifest.json", "program.mlir", "weights",    "constants.safetensors",
-                                          "one_device",    "__pycache__",  "parts.json", "steps.json",
-                                          "segments"};
-  bool isOurs =
-      llvm::is_contained(ours, name) || llvm::Regex("^(rank-[0-9]+\\.(mlir|onnx)|stage-[0-9]+)$").match(name) ||
-      llvm::Regex("^(program|ops|run|collectives|loading|manifest|saving|transfers|with_weights)\\.py$").match(name) ||
-      llvm::Regex("^(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir$").match(name);
-  return isOurs ? OutputFolder::Entry::Replaced : OutputFolder::Entry::Foreign;
-}
 
 llvm::Error checkRequest(const Emitter &emitter, const Program &program, const EmitOptions &options) {
   if (!options.ranks.empty() && !emitter.takesRanks)
@@ -147,8 +133,9 @@ llvm::Expected<Emission> emit(const Program &program, const Plan &plan, llvm::St
     return stages.takeError();
   const EarlierEmission earlier(folder);
   auto judge = [&](llvm::StringRef name) {
-    OutputFolder::Entry entry = judgeEntry(name);
-    return entry == OutputFolder::Entry::Replaced && !earlier.holds(name) ? OutputFolder::Entry::Foreign : entry;
+    return name == "plan.json"   ? OutputFolder::Entry::Kept
+           : earlier.holds(name) ? OutputFolder::Entry::Replaced
+                                 : OutputFolder::Entry::Foreign;
   };
   auto out = OutputFolder::create(folder, judge, acceptedFolder);
   if (!out)

@@ -87,8 +87,30 @@ TEST_CASE("files of a checkpoint's names are lost only where a manifest says tha
   contains(text, "holds 'weights', which would be lost");
   CHECK(hashesOf(work / "there").size() == 1);
   writeCheckpoint(work / "there", {{{2}, {weight}}});
+  auto hashes = hashesOf(work / "there");
+  std::string refused = inputErrorOf(writeResharded(planOf(work / "from", work / "to"), work / "there"));
+  contains(refused, "holds 'weights/mine.safetensors', which would be lost; a folder that does not exist");
+  CHECK(hashesOf(work / "there") == hashes);
+  require(llvm::errorCodeToError(llvm::sys::fs::remove(work / "there/weights/mine.safetensors")));
   require(writeResharded(planOf(work / "from", work / "to"), work / "there"));
   CHECK(hashesOf(work / "there").size() == hashesOf(work / "to").size() + 4);
+}
+
+TEST_CASE("files of others in folders of stages are not lost") {
+  Pair work;
+  writeCheckpoint(work / "there", {{{2}, {weight}}, {{2}, {{"v", "f32", {2}, "[-]"}}}});
+  for (const char *name : {"stage-0001/notes.txt", "stage-0000/weights/shard-00009-model-00001-of-00001.safetensors",
+                           "weights/mine", "stage-0002/mine"}) {
+    require(writeFileAtomically(work / "there/" + name, "mine"));
+    std::string text = inputErrorOf(writeResharded(planOf(work / "from", work / "to"), work / "there"));
+    llvm::StringRef shown = llvm::StringRef(name).ends_with("/mine") ? llvm::StringRef(name).drop_back(5) : name;
+    contains(text, ("holds '" + shown + "', which would be lost").str());
+    CHECK(valueOf(readFile(work / "there/" + name)) == "mine");
+    require(llvm::errorCodeToError(llvm::sys::fs::remove(work / "there/" + name)));
+    if (shown != name)
+      (void)llvm::sys::fs::remove(work / "there/" + shown.str());
+  }
+  require(writeResharded(planOf(work / "from", work / "to"), work / "there"));
 }
 
 TEST_CASE("manifests that say what cannot be") {

@@ -154,6 +154,34 @@ TEST_CASE("a folder is replaced only where its manifest says that it is an emiss
   isKept("staged", "stage-0001");
 }
 
+TEST_CASE("a folder is replaced only where the folders in it hold nothing but what emissions write") {
+  WorkFolder work;
+  EmitPlanOptions options;
+  options.weights = true;
+  auto isKept = [&](const std::string &file) {
+    require(writeFileAtomically(work / "out/" + file, "mine"));
+    std::map<std::string, std::string> before = filesOf(options.folder);
+    mentions(inputErrorOf(emitPlan(options)),
+             options.folder + ": holds '" + file + "', which would be lost; a folder that does not exist");
+    CHECK(filesOf(options.folder) == before);
+    REQUIRE_FALSE(llvm::sys::fs::remove(work / "out/" + file));
+  };
+  options.folder = work / "out";
+  options.planPath = planFile(tinyModel("mixer"), 4, work / "plan");
+  for (const char *format : {"torch", "onnx"}) {
+    options.format = format;
+    valueOf(emitPlan(options));
+    isKept("weights/mine.safetensors");
+    isKept("weights/shard-00999-model-00001-of-00001.safetensors"); // of no manifest
+  }
+  isKept("segments/notes.txt");
+  require(writeFileAtomically(work / "out/__pycache__/run.cpython-311.pyc", "x"));
+  valueOf(emitPlan(options));
+  isKept("__pycache__/notes.txt");
+  require(writeFileAtomically(work / "out/plan.json/notes.txt", "mine")); // a folder of that name is not kept
+  mentions(inputErrorOf(emitPlan(options)), "holds 'plan.json', which would be lost");
+}
+
 TEST_CASE("a plan edited into an illegal strategy is refused") {
   WorkFolder work;
   EmitPlanOptions options;

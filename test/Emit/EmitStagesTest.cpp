@@ -123,6 +123,20 @@ TEST_CASE("Each stage has a folder, and the manifest says who holds it and what 
   CHECK(emission.files.size() == 8);
 }
 
+TEST_CASE("Files of others in the folders of stages are not lost") {
+  TwoStages two;
+  valueOf(emit(two.program, two.plan, "mlir", two.work / "out", two.options));
+  for (const char *name : {"stage-0000/notes.txt", "stage-0001/weights/mine", "stage-0001/plan.json",
+                           "stage-0001/weights/shard-00002-model-00001-of-00001.safetensors"}) {
+    require(writeFileAtomically(two.work / "out/" + name, "mine"));
+    CHECK_THAT(inputErrorOf(emit(two.program, two.plan, "mlir", two.work / "out", two.options)),
+               Contains(std::string("holds '") + name + "', which would be lost"));
+    CHECK(contentOf(two.work / "out/" + name) == "mine");
+    REQUIRE_FALSE(llvm::sys::fs::remove(two.work / "out/" + name));
+  }
+  valueOf(emit(two.program, two.plan, "mlir", two.work / "out", two.options));
+}
+
 TEST_CASE("In the shard dialect, the ends of transfers and of parts are calls") {
   TwoStages two;
   two.options.ranks = {};

@@ -115,6 +115,28 @@ TEST_CASE("what would be lost is named") {
   CHECK(text.find("Not a directory") != std::string::npos);
 }
 
+TEST_CASE("what would be lost is looked for in folders, too") {
+  TemporaryFolder at;
+  require(writeFileAtomically(at / "out/ours/deep/ours", "1"));
+  require(writeFileAtomically(at / "elsewhere/theirs", "1"));
+  REQUIRE_FALSE(llvm::sys::fs::create_link(at / "elsewhere", at / "out/ours/link"));
+  std::vector<std::string> asked;
+  auto judgeAll = [&](llvm::StringRef name) {
+    asked.push_back(name.str());
+    return name.contains("theirs") ? OutputFolder::Entry::Foreign : OutputFolder::Entry::Replaced;
+  };
+  {
+    OutputFolder out = valueOf(OutputFolder::create(at / "out", judgeAll, "an empty folder"));
+    CHECK(asked == std::vector<std::string>{"ours/", "ours/deep/", "ours/deep/ours", "ours/link"});
+  }
+  require(writeFileAtomically(at / "out/ours/deep/theirs", "2"));
+  std::string text = inputErrorOf(OutputFolder::create(at / "out", judgeAll, "an empty folder").takeError());
+  CHECK(text.find("out: holds 'ours/deep/theirs', which would be lost; an empty folder is acc") != std::string::npos);
+  CHECK(contentOf(at / "out/ours/deep/ours") == "1");
+  CHECK(contentOf(at / "out/ours/deep/theirs") == "2");
+  CHECK(at.entries() == std::vector<std::string>{"elsewhere", "out"});
+}
+
 TEST_CASE("a file that cannot grow is an error, and nothing is left") {
   TemporaryFolder at;
   rlimit before{};

@@ -65,12 +65,15 @@ private:
 ///   emission"); out->write("manifest.json", text);  out->commit();
 class OutputFolder {
 public:
-  /// The fate of an entry that stands in the target already.
+  /// The fate of an entry that stands in the target already. Kept is for files of the target itself, not for those of
+  /// folders in it.
   enum class Entry { Replaced, Kept, Foreign };
+  /// Names go from the target, and those of folders end with a slash: "manifest.json", "weights/", "weights/a".
   using Judge = llvm::function_ref<Entry(llvm::StringRef name)>;
 
-  /// `judge` is asked for each entry of a target that exists. Errors (input): the target is no folder; it holds an
-  /// entry that is Foreign, which is named, and what would be accepted (`accepted`); its parent cannot be written.
+  /// `judge` is asked for each entry of a target that exists, a folder before what is in it; links are files, wherever
+  /// they lead. Errors (input): the target is no folder; it holds an entry that is Foreign, which is named, and what
+  /// would be accepted (`accepted`); a folder in it cannot be read; its parent cannot be written.
   static llvm::Expected<OutputFolder> create(llvm::StringRef target, Judge judge, llvm::StringRef accepted);
   OutputFolder(OutputFolder &&) = default;
   ~OutputFolder();
@@ -90,6 +93,8 @@ public:
 
 private:
   OutputFolder() = default;
+  /// Asks for the entries of `folder` ("" or "weights/") and below.
+  llvm::Error judgeEntries(llvm::StringRef folder, Judge judge, llvm::StringRef accepted);
   llvm::Error keepEntries() const;
   /// The target and the folder beside it change places; false with `errno` when they cannot.
   bool exchange() const;

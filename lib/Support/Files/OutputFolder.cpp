@@ -131,16 +131,9 @@ llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge 
   folder.target = (fs::exists(whole) && !fs::real_path(whole, real) ? real : whole).str().str();
   if (fs::exists(folder.target) && !fs::is_directory(folder.target))
     return inputError("{0}: is a file; {1} is accepted", target, accepted);
-  std::error_code code;
-  for (fs::directory_iterator it(folder.target, code), end; !code && it != end && fs::exists(folder.target);
-       it.increment(code)) {
-    llvm::StringRef name = path::filename(it->path());
-    Entry entry = judge(name);
-    if (entry == Entry::Foreign)
-      return inputError("{0}: holds '{1}', which would be lost; {2} is accepted", target, name, accepted);
-    if (entry == Entry::Kept)
-      folder.kept.push_back(name.str());
-  }
+  if (fs::exists(folder.target))
+    if (llvm::Error error = folder.judgeEntries("", judge, accepted))
+      return std::move(error);
   llvm::StringRef parent = path::parent_path(folder.target);
   folder.gate = std::make_unique<InterruptGate>();
   if (std::error_code failed = folder.parents.make(parent))
@@ -152,6 +145,30 @@ llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge 
   (void)fs::setPermissions(pattern, fs::perms(0777 & ~fs::getUmask()));
   folder.beside = pattern;
   return folder;
+}
+
+llvm::Error OutputFolder::judgeEntries(llvm::StringRef folder, Judge judge, llvm::StringRef accepted) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator it(pathIn(target, folder), code, /*follow_symlinks=*/false), end; !code && it != end;
+       it.increment(code))
+    names.push_back((folder + path::filename(it->path())).str() +
+                    (it->type() == fs::file_type::directory_file ? "/" : ""));
+  if (code)
+    return inputError("{0}: cannot be read: {1}", pathIn(target, folder), code.message());
+  llvm::sort(names);
+  for (const std::string &name : names) {
+    Entry entry = judge(name);
+    if (entry == Entry::Foreign)
+      return inputError("{0}: holds '{1}', which would be lost; {2} is accepted", target,
+                        llvm::StringRef(name).rtrim('/'), accepted);
+    if (entry == Entry::Kept)
+      kept.push_back(name);
+    else if (llvm::StringRef(name).ends_with("/"))
+      if (llvm::Error error = judgeEntries(name, judge, accepted))
+        return error;
+  }
+  return llvm::Error::success();
 }
 
 OutputFolder::~OutputFolder() {

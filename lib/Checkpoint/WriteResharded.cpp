@@ -83,6 +83,17 @@ llvm::Expected<OpenedStage> openStage(const SavedWeights &saved, const SavedStag
   return opened;
 }
 
+llvm::Expected<std::vector<OpenedStage>> openSource(const SavedWeights &saved) {
+  std::vector<OpenedStage> opened;
+  for (const SavedStage &stage : saved.stages) {
+    auto own = openStage(saved, stage);
+    if (!own)
+      return own.takeError();
+    opened.push_back(std::move(*own));
+  }
+  return opened;
+}
+
 class ReshardWriter {
 public:
   ReshardWriter(const ReshardPlan &plan, OutputFolder &out) : plan(plan), out(out) {}
@@ -100,12 +111,10 @@ private:
 };
 
 llvm::Error ReshardWriter::run() {
-  for (const SavedStage &stage : plan.from.stages) {
-    auto own = openStage(plan.from, stage);
-    if (!own)
-      return own.takeError();
-    opened.push_back(std::move(*own));
-  }
+  auto source = openSource(plan.from);
+  if (!source)
+    return source.takeError();
+  opened = std::move(*source);
   for (size_t stage = 0; stage < plan.to.stages.size(); ++stage)
     if (llvm::Error error = writeStage(stage))
       return error;
@@ -147,6 +156,12 @@ llvm::Error ReshardWriter::writeFile(size_t number, const std::string &name, con
 }
 
 } // namespace
+
+llvm::Error checkSource(const ReshardPlan &plan) {
+  if (plan.isOfPlans)
+    return llvm::Error::success();
+  return openSource(plan.from).takeError();
+}
 
 llvm::Error writeResharded(const ReshardPlan &plan, llvm::StringRef folder) {
   if (plan.isOfPlans)

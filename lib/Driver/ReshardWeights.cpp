@@ -11,9 +11,9 @@ llvm::Expected<ReshardPlan> reshardWeights(const ReshardOptions &options) {
   if (!to)
     return to.takeError();
   llvm::Expected<ReshardPlan> plan = planReshard(std::move(*from), std::move(*to));
-  if (!plan || options.folder.empty())
+  if (!plan)
     return plan;
-  if (llvm::Error error = writeResharded(*plan, options.folder))
+  if (llvm::Error error = options.folder.empty() ? checkSource(*plan) : writeResharded(*plan, options.folder))
     return error;
   return plan;
 }

@@ -71,6 +71,10 @@ struct ReshardedFile {
 /// Sizes by file, in the order of writing.
 std::vector<ReshardedFile> describeFiles(const ReshardPlan &plan);
 
+/// The errors of `writeResharded` that files of the source have: absent, short, or without the pieces that the manifest
+/// says. Only their headers are read. Success for a source without files.
+llvm::Error checkSource(const ReshardPlan &plan);
+
 /// Writes the checkpoint to `folder`, whole or not at all: manifest.json and weights, of each stage in its own folder.
 /// A folder that exists must be empty or hold a checkpoint, which is replaced. Each file is written from its begin to
 /// its end and sources are read where its pieces need them: memory does not depend on sizes (buffers of 32 MiB in all).

@@ -11,7 +11,7 @@ struct ReshardOptions {
   std::string folder; ///< to write; "": only the plan
 };
 
-/// Errors: those of `readSavedWeights`, `planReshard` and `writeResharded`.
+/// Errors: those of `readSavedWeights`, `planReshard` and `writeResharded`; for the plan alone, of `checkSource`.
 llvm::Expected<ReshardPlan> reshardWeights(const ReshardOptions &options);
 
 } // namespace apc

@@ -5,6 +5,7 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 #include "apc/Support/OutputFolder.h"
+#include "apc/Support/Units.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,6 +16,16 @@ namespace apc {
 namespace fs = llvm::sys::fs;
 namespace path = llvm::sys::path;
 
+/// A plan has the stages that its pipeline is cut into, or one without a pipeline.
+static llvm::Error checkNumStages(const Plan &plan) {
+  const size_t number = plan.pipeline ? plan.pipeline->cuts.size() + 1 : 1;
+  if (plan.stages.size() == number)
+    return llvm::Error::success();
+  llvm::StringRef reason = plan.pipeline ? "as many as 'pipeline.cuts' make" : "a plan without a pipeline has one";
+  return inputError("'stages' lists {0}; {1} expected: {2}", counted(static_cast<int64_t>(plan.stages.size()), "stage"),
+                    number == 1 ? "1 is" : std::to_string(number) + " are", reason);
+}
+
 llvm::Expected<Plan> loadPlan(llvm::StringRef path) {
   llvm::Expected<std::string> text = readFile(path);
   if (!text)
@@ -22,7 +33,10 @@ llvm::Expected<Plan> loadPlan(llvm::StringRef path) {
   llvm::Expected<Plan> plan = parsePlan(*text, path);
   if (!plan)
     return plan;
-  if (llvm::Error error = checkRequestedTraining(*plan))
+  llvm::Error error = checkNumStages(*plan);
+  if (!error)
+    error = checkRequestedTraining(*plan);
+  if (error)
     return inputError("{0}: {1}", path, takeMessage(std::move(error)).second);
   return plan;
 }

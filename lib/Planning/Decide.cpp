@@ -158,7 +158,7 @@ std::vector<std::string> lateNotes(const PlanningTask &task, llvm::ArrayRef<Cost
       names.push_back(entry.reference.name);
   if (names.empty())
     return {};
-  return {task.timeLimitText() + " was over before all references were costed: " + llvm::join(names, ", ") +
+  return {task.endText() + " before all references were costed: " + llvm::join(names, ", ") +
           (names.size() == 1 ? " is missing" : " are missing")};
 }
 

@@ -214,9 +214,9 @@ std::vector<std::string> missingNotes(const PlanningTask &task, size_t numMissin
                                       size_t numOps) {
   if (numMissing == 0)
     return {};
-  return {llvm::formatv("{0} was over before the {1} of {2} of {3} ops were looked for: with more time (--time-limit) "
-                        "the plan has them",
-                        task.timeLimitText(), what, numMissing, numOps)
+  return {llvm::formatv(
+              "{0} before the {1} of {2} of {3} ops were looked for: {4}", task.endText(), what, numMissing, numOps,
+              task.isStopped() ? "left to its end, it finds them" : "with more time (--time-limit) the plan has them")
               .str()};
 }
 

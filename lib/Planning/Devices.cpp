@@ -50,8 +50,8 @@ void widenByUntried(const PlanningTask &task, llvm::ArrayRef<UntriedDevices> unt
   }
   if (!counts.empty())
     decision.notes.push_back(
-        llvm::formatv("{0} before plans on {1} of the devices were looked for, which may be faster",
-                      task.isStopped() ? "stopped" : task.timeLimitText() + " was over", llvm::join(counts, ", "))
+        llvm::formatv("{0} before plans on {1} of the devices were looked for, which may be faster", task.endText(),
+                      llvm::join(counts, ", "))
             .str());
 }
 

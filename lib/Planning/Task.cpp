@@ -146,9 +146,12 @@ static double shareUntilEndOf(PlanningTask::Part part) {
   llvm_unreachable("every part has an end");
 }
 
-std::string PlanningTask::timeLimitText() const {
+std::string PlanningTask::endText() const {
+  if (isStopped())
+    return "the search was stopped";
   std::string text;
-  llvm::raw_string_ostream(text) << "the time limit of " << llvm::format("%g", request.timeLimitSeconds) << " s";
+  llvm::raw_string_ostream(text) << "the time limit of " << llvm::format("%g", request.timeLimitSeconds)
+                                 << " s was over";
   return text;
 }
 

@@ -42,7 +42,8 @@ struct PlanningTask {
   double end(Part part) const; ///< a reading of the clock
   double secondsLeft(Part part) const { return end(part) - control.clock->seconds(); }
   void spend(double nanoseconds) const { control.clock->spend(nanoseconds); } ///< counts work
-  std::string timeLimitText() const;                                          ///< "the time limit of 60 s"
+  /// The end of a search that was not done: "the time limit of 60 s was over", or "the search was stopped".
+  std::string endText() const;
   void report(llvm::StringRef phase) const;
   /// Of the searches of one mesh or, until a later moment, of the small searches for references.
   SearchOptions searchOptions(Part part = Part::Search) const;

@@ -68,6 +68,32 @@ TEST_CASE("a command whose time is over before the search gives a plan without r
   CHECK(referenceOf(plan, "data parallel").stepSeconds.has_value()); // it takes no search
 }
 
+TEST_CASE("a command that the user stops says so, and nothing of a time limit") {
+  auto notesOn = [](int64_t devices, double begin = 0) {
+    std::atomic<bool> stop = true;
+    PlanRequest request;
+    request.mode = StepMode::Infer;
+    request.devices = devices;
+    PlanningControl control;
+    control.stop = &stop;
+    control.clock = std::make_shared<WorkClock>(request.timeLimitSeconds);
+    control.begin = begin;
+    Plan plan = valueOf(planGraph(products(), request, valueOf(readTarget(request)), {}, control));
+    return llvm::join(plan.notes, "\n");
+  };
+  auto says = [](const std::string &notes, const std::string &text) { return notes.find(text) != std::string::npos; };
+  const std::string few = notesOn(4), many = notesOn(48), late = notesOn(4, -3600);
+  INFO(few << "\n\n" << many << "\n\n" << late);
+  CHECK(says(few, "the search was stopped before the runner-ups of 4 of 4 ops were looked for: left to its end, it"));
+  CHECK(says(late, "the search was stopped before all references were costed: tensor parallel is missing"));
+  CHECK(says(many, "meshes of 4 axes were not searched, for the search was stopped: the bound says nothing about"));
+  CHECK(says(many, "the search was stopped before plans on "));
+  for (const std::string &notes : {few, many, late}) {
+    CHECK(says(notes, "the search was stopped: this is the best that it had found by then"));
+    CHECK_FALSE(says(notes, "time"));
+  }
+}
+
 TEST_CASE("searches that run at once leave out meshes whose problems there was no time to build") {
   OpGraph graph = products();
   PlanRequest request;

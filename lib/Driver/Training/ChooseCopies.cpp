@@ -80,7 +80,8 @@ llvm::Expected<Plan> chooseCopies(const PlanRequest &request, const PointPlanner
   double left = request.timeLimitSeconds - watch.seconds();
   bool isOver = left <= 0 || points.isStopped();
   if (why.empty() && isOver)
-    why = "copies of micro-batches were not tried: the time was over";
+    why = std::string("copies of micro-batches were not tried: ") +
+          (points.isStopped() ? "the search was stopped" : "the time was over");
   if (!why.empty()) {
     whole->notes.push_back(why);
     return whole;

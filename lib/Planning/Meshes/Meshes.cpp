@@ -89,9 +89,11 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
   MeshChoice choice;
   std::vector<SearchEnd> ends;
   for (const SearchedMesh &mesh : meshes) {
-    SearchEnd end = mesh.planning ? SearchEnd::Finished : SearchEnd::TimeLimit;
+    SearchEnd end = mesh.planning      ? SearchEnd::Finished
+                    : task.isStopped() ? SearchEnd::Interrupt
+                                       : SearchEnd::TimeLimit;
     if (!mesh.planning)
-      choice.reason = "the time limit was over before its problem was built";
+      choice.reason = task.endText() + " before its problem was built";
     for (const MeshAnswer &answer : mesh.answers) {
       end = answer.end == SearchEnd::Finished ? end : answer.end;
       if (answer.leastBytes)

@@ -98,7 +98,9 @@ Refinement refine(const PlanningTask &task, llvm::ArrayRef<SearchedMesh> searche
     refinement.note = llvm::formatv("{0} of {1} meshes of {2} axes were not searched, for {3}: the bound says nothing "
                                     "about them; --mesh-axes {2} searches all",
                                     finer.size() - count, finer.size(), finer.front().mesh.numAxes(),
-                                    hasTime ? "their problems are large" : "the time was over")
+                                    hasTime            ? "their problems are large"
+                                    : task.isStopped() ? "the search was stopped"
+                                                       : "the time was over")
                           .str();
   return refinement;
 }

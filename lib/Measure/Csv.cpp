@@ -4,6 +4,7 @@
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 
 #include <cmath>
@@ -138,11 +139,13 @@ llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &tab
       return cells.takeError();
     if (isBlank(*cells))
       continue;
+    std::string fault;
     if (cells->size() != table.columns.size())
-      return inputError("{0}:{1}: column {2}: the row has {3} cells, and line {4} has {5}", source, line,
-                        std::min(cells->size(), table.columns.size()) + 1, cells->size(), table.headLine,
-                        table.columns.size());
-    table.rows.emplace_back(table.columns, std::move(*cells), line);
+      fault = llvm::formatv("{0}:{1}: column {2}: the row has {3} cells, and line {4} has {5}", source, line,
+                            std::min(cells->size(), table.columns.size()) + 1, cells->size(), table.headLine,
+                            table.columns.size())
+                  .str();
+    table.rows.emplace_back(table.columns, std::move(*cells), line, std::move(fault));
   }
   return llvm::Error::success();
 }

@@ -36,6 +36,16 @@ llvm::Expected<RowReader> readerOf(const CsvTable &table) {
 
 } // namespace
 
+/// The row of cells that are not where columns say: left out.
+static Measurement faultyRow(const CsvRow &cells) {
+  Measurement row;
+  row.id = cells["id"].str();
+  row.source = "rows that cannot be read"; // no cell can be relied on
+  row.leftOut = "more or fewer cells than columns";
+  row.unreadable = cells.fault();
+  return row;
+}
+
 llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source) {
   CsvTable table;
   if (llvm::Error error = parseCsv(text, source, table))
@@ -45,7 +55,7 @@ llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text,
     return read.takeError();
   std::vector<Measurement> rows;
   for (const CsvRow &cells : table.rows) {
-    rows.push_back((*read)(table, cells));
+    rows.push_back(cells.fault().empty() ? (*read)(table, cells) : faultyRow(cells));
     rows.back().file = source.str();
     rows.back().line = cells.line();
   }

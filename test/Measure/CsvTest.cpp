@@ -58,7 +58,9 @@ TEST_CASE("blank lines, a mark of UTF-8 and capitals in the head do no harm") {
   REQUIRE(late.rows.size() == 1);
   CHECK(late.rows[0]["id"] == "a");
   CHECK(late.rows[0].line() == 5);
-  CHECK(faultOfTable("\na,b\n1\n") == "t.csv:3: column 2: the row has 1 cells, and line 2 has 2");
+  CsvTable ragged;
+  REQUIRE(!parseCsv("\na,b\n1\n", "t.csv", ragged));
+  CHECK(ragged.rows[0].fault() == "t.csv:3: column 2: the row has 1 cells, and line 2 has 2");
   CHECK(faultOfTable("\na,,b\n") == "t.csv:2: column 2 has no name");
 }
 
@@ -66,13 +68,23 @@ TEST_CASE("malformed tables are refused with their place") {
   CHECK(faultOfTable(" \n") == "t.csv: the file is empty; a line of column names is expected");
   CHECK(faultOfTable("a,a\n1,2\n") == "t.csv:1: column 2: the name 'a' stands twice");
   CHECK(faultOfTable("a,,c\n") == "t.csv:1: column 2 has no name");
-  CHECK(faultOfTable("a,b\n1,2\n3\n") == "t.csv:3: column 2: the row has 1 cells, and line 1 has 2");
-  CHECK(faultOfTable("a,b\n1,2,3\n") == "t.csv:2: column 3: the row has 3 cells, and line 1 has 2");
   CHECK(faultOfTable("a,b\n1,\"2\n3\n") == "t.csv:2: column 2: a quote begins here and does not end");
   CHECK(faultOfTable("a,b\n1,\"2\"3\n") ==
         "t.csv:2: column 2: a comma or the end of the line is expected behind a quote");
   CHECK(faultOfTable("a,b\n1,2\"\n") ==
         "t.csv:2: column 2: a quote in mid-cell; the whole cell stands in quotes, and the quote twice");
+}
+
+TEST_CASE("rows of more or fewer cells than the head have a fault with their place; others have none") {
+  CsvTable table;
+  REQUIRE(!parseCsv("a,b\n1,2\n3\n4,5,6\n7,8\n", "t.csv", table));
+  REQUIRE(table.rows.size() == 4);
+  CHECK(table.rows[0].fault().empty());
+  CHECK(table.rows[1].fault() == "t.csv:3: column 2: the row has 1 cells, and line 1 has 2");
+  CHECK(table.rows[1]["b"].empty());
+  CHECK(table.rows[2].fault() == "t.csv:4: column 3: the row has 3 cells, and line 1 has 2");
+  CHECK(table.rows[3].fault().empty());
+  CHECK(table.rows[3]["b"] == "8");
 }
 
 TEST_CASE("numbers are read or refused") {

@@ -296,6 +296,20 @@ TEST_CASE("files of another kind are refused") {
         "'mem_max_before_save_bytes' is needed");
 }
 
+TEST_CASE("a row of more or fewer cells than columns is left out with its place, and the others are read") {
+  std::string whole = tableOf({throughputCells(), throughputCells()});
+  std::vector<Measurement> rows = valueOf(parseMeasurements(whole + "cut,short\n", "made.csv"));
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].leftOut.empty());
+  CHECK(rows[1].leftOut.empty());
+  CHECK(rows[2].line == 4);
+  CHECK(rows[2].leftOut == "more or fewer cells than columns");
+  CHECK_THAT(rows[2].unreadable, Catch::StartsWith("made.csv:4: column 3: the row has 2 cells, and line 1 has "));
+  std::string head = llvm::StringRef(whole).split('\n').first.str();
+  CHECK_THAT(faultOf(head + "\ncut,short\n"), Catch::StartsWith("made.csv:2: column 3: the row has 2 cells") &&
+                                                  Catch::EndsWith("; no row of the file can be read"));
+}
+
 TEST_CASE("text where a number belongs leaves its row out; a file of such rows is refused with their place") {
   std::vector<Measurement> rows = readRows({throughputCells(), throughputCells({{"layers", "61+1"}})});
   CHECK(rows[0].leftOut.empty());

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,17 +20,24 @@ namespace apc {
 ///   a1,24,"two, or ""three"" of them"      row["notes"] == "two, or \"three\" of them"
 class CsvRow {
 public:
-  CsvRow(const std::map<std::string, size_t> &columns, std::vector<std::string> cells, size_t line)
-      : columns(&columns), cells(std::move(cells)), lineNumber(line) {}
+  /// \p columns: of the table, each with its place among the cells; fewer cells count as blank ones.
+  CsvRow(const std::map<std::string, size_t> &columns, std::vector<std::string> cells, size_t line,
+         std::string fault = "")
+      : columns(&columns), cells(std::move(cells)), lineNumber(line), ownFault(std::move(fault)) {
+    this->cells.resize(std::max(this->cells.size(), columns.size()));
+  }
 
   /// The cell without blanks around it; empty where the table has no such column, or the cell says "-" or "n/a".
   llvm::StringRef operator[](llvm::StringRef column) const;
   size_t line() const { return lineNumber; } ///< from 1, where the row begins
+  /// "t.csv:3: column 2: the row has 1 cells, and line 1 has 2": cells are then not where columns say. Empty: none.
+  const std::string &fault() const { return ownFault; }
 
 private:
   const std::map<std::string, size_t> *columns; ///< of the table, which outlives the row
   std::vector<std::string> cells;
   size_t lineNumber;
+  std::string ownFault;
 };
 
 struct CsvTable {
@@ -45,9 +53,9 @@ struct CsvTable {
   bool has(llvm::StringRef column) const { return columns.count(column.str()) != 0; }
 };
 
-/// Reads a table with a row of column names, in any case; blank lines are skipped. Errors (input) name source, line and
-/// column: a quote that does not end or begins in mid-cell, a row with more or fewer cells than the head, a column
-/// without name or with the name of another, an empty file.
+/// Reads a table with a row of column names, in any case; blank lines are skipped. A row with more or fewer cells than
+/// the head is a row with a fault. Errors (input) name source, line and column: a quote that does not end or begins in
+/// mid-cell, a column without name or with the name of another, an empty file.
 llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &table);
 
 /// The number of a cell; none where the cell is blank. Thousands of whole numbers may have commas: "32,000". Errors

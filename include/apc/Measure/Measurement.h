@@ -17,10 +17,11 @@ struct Measurement {
   std::string file;
   size_t line = 0;
   std::string id;
-  std::string source;     ///< what rows are listed by: the publication
-  std::string group;      ///< rows of one group differ in their layout alone; empty for none
-  std::string leftOut;    ///< the reason; empty: the row is used
-  std::string unreadable; ///< the first cell that should be a number and is none: "t.csv:7: column 'tp': ..."
+  std::string source;  ///< what rows are listed by: the publication
+  std::string group;   ///< rows of one group differ in their layout alone; empty for none
+  std::string leftOut; ///< the reason; empty: the row is used
+  /// The first cell that should be a number and is none, or the number of cells: "t.csv:7: column 'tp': ..."
+  std::string unreadable;
 
   TransformerShape model;
   ParallelDegrees layout;
@@ -45,8 +46,8 @@ struct Measurement {
 PlanRequest requestOf(const Measurement &row, llvm::StringRef model);
 
 /// Reads a file of measurements; its columns say which of the two formats it has (lib/Measure/README.md). Rows that
-/// cannot be used are part of the answer. Errors (input): those of `parseCsv`; columns of neither format; each row has
-/// a cell that should be a number and is none: the first, with file, line and column.
+/// cannot be used are part of the answer. Errors (input): those of `parseCsv`; columns of neither format; no row can
+/// be read, each having a fault or a cell that should be a number and is none: the first, with file, line and column.
 llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path);
 /// The same from the text of a file.
 llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source);

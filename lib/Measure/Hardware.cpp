@@ -53,10 +53,10 @@ constexpr Machine machines[] = {{"p4d([.]24xlarge)?", "a100 40gb, 400 Gbps EFA p
                                 {"tpu7x", "tpu v7x"},
                                 {"atlas 800t a2|atlas 900 a2( podc)?", "ascend 910b"}};
 
-/// Text without the sizes of machines, "8g" of "a2-highgpu-8g", and with the hardware of those that it names. Own words
-/// stand first, and what these say counts.
+/// Text without the sizes of machines, "8g" of "a2-highgpu-8g" but not "40g" of "GPU-40GB", and with the hardware of
+/// those that it names. Own words stand first, and what these say counts.
 std::string withMachines(llvm::StringRef hardware) {
-  std::string text = llvm::Regex("(gpu)-[0-9]+g", llvm::Regex::IgnoreCase).sub("\\1", hardware);
+  std::string text = llvm::Regex("((high|ultra|mega|edge)gpu)-[0-9]+g", llvm::Regex::IgnoreCase).sub("\\1", hardware);
   for (const Machine &machine : machines)
     if (hasWords(hardware, machine.words))
       text += ", " + machine.hardware.str();

@@ -24,11 +24,11 @@ double gigabitsOf(llvm::StringRef name) {
       .Default(0);
 }
 
-/// "8x ", "2× ", "one ", "dual ".
-constexpr llvm::StringLiteral countPattern = "([0-9]+) ?x ?|(one|single|two|dual|four|quad|eight)[- ]";
-constexpr unsigned groupsOfCount = 2;
+/// "8x ", "2× ", "one ", "dual ", as whole words: a "backbone " is no "one ".
+constexpr llvm::StringLiteral countPattern =
+    "(^|[^0-9a-zA-Z])(([0-9]+) ?x ?|(one|single|two|dual|four|quad|eight)[- ])";
 
-/// The number of the two groups of `countPattern`; none where neither matched.
+/// The number of the last two groups of `countPattern`; none where neither matched.
 std::optional<double> countOf(llvm::StringRef digits, llvm::StringRef word) {
   double number = 0;
   if (!digits.getAsDouble(number))
@@ -71,7 +71,7 @@ std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
     return std::nullopt;
   if (groups.back().getAsDouble(gigabits))
     gigabits = gigabitsOf(groups[groups.size() - 2]);
-  return NetworkRate{countOf(groups[2], groups[3]).value_or(0) * gigabits * bytesOfGigabit, /*isOfDevice=*/false};
+  return NetworkRate{countOf(groups[4], groups[5]).value_or(0) * gigabits * bytesOfGigabit, /*isOfDevice=*/false};
 }
 
 /// "4x Omni-Path 100 Gb/s", "4x ConnectX-6 200 Gb/s", "200 Gbps x8", "400 Gbps EFA per node", "0.8 Tbps per node",
@@ -91,7 +91,7 @@ std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
     return std::nullopt;
   const double giga = fromEnd(5).lower() == "t" ? 1e3 : 1;
   const double rate = number * giga * (unit == "B/s" ? 1e9 : bytesOfGigabit);
-  std::optional<double> adapters = countOf(groups[3], groups[4]);
+  std::optional<double> adapters = countOf(groups[5], groups[6]);
   if (!adapters)
     adapters = countOf(fromEnd(1), "");
   if (adapters)
@@ -104,11 +104,15 @@ std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
   return isOfNode ? std::optional(NetworkRate{rate, /*isOfDevice=*/false}) : std::nullopt;
 }
 
-/// Numbers of adapters are written with either sign of multiplication.
+/// Numbers of adapters are written with either sign of multiplication, which "x86" of a host has not.
 std::string withPlainSigns(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, "\xc3\x97");
-  return llvm::join(parts, "x");
+  std::string plain = llvm::join(parts, "x");
+  const llvm::Regex processor("(^|[^0-9a-z])x86([-_ ]?64)?($|[^0-9a-z])", llvm::Regex::IgnoreCase);
+  while (processor.match(plain))
+    plain = processor.sub("\\1\\3", plain);
+  return plain;
 }
 
 } // namespace

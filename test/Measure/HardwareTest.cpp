@@ -75,6 +75,10 @@ TEST_CASE("a stated network replaces that of the preset") {
   CHECK(networkOf("A100 80GB, 100 Gbps RoCE") == "1563MB/s");
   CHECK(networkOf("A100 80GB, CLOS RoCE 200Gbps x8") == "25000MB/s");
   CHECK(networkOf("H100 80GB, 3.2Tbps InfiniBand") == "50000MB/s"); // more than an adapter has
+  CHECK(networkOf("A100 80GB, 100 Gb/s x86 nodes") == "1563MB/s");  // no 86 adapters
+  CHECK(networkOf("A100 80GB, 25 Gbps x86_64 servers") == "391MB/s");
+  for (const char *name : {"A100 80GB, backbone HDR", "A100 80GB, none EDR", "A100 80GB, backbone 200 Gb/s"})
+    CHECK(networkOf(name).empty());
   for (const char *name : {"A100 80GB per GPU", "A100 (600 GB/s)", "8x A100 80GB", "a single A100, HDR"})
     CHECK(networkOf(name).empty());
   for (const char *name : {"A100 (NVLink 600 GB/s per GPU)", "A100, IB HDR", "A100, 200 Gb/s InfiniBand", "A100-80GB",
@@ -90,6 +94,8 @@ TEST_CASE("names of hardware are written together, too") {
   CHECK(clusterOf("TPUv4") == "tpu-v4");
   CHECK(clusterOf("TPUv5p") == "tpu-v5p");
   CHECK(clusterOf("8x A100s 40 GB") == "dgx-a100-40gb");
+  for (const char *name : {"NVIDIA A100 GPU-40GB", "A100-GPU-40G", "A100 gpu-40gb"})
+    CHECK(clusterOf(name) == "dgx-a100-40gb");
   CHECK(clusterOf("H100SXM") == "dgx-h100");
   CHECK(clusterOf("DGX A100 320GB") == "dgx-a100-40gb");
   CHECK(clusterOf("DGX A100 640GB") == "dgx-a100-80gb");
@@ -121,6 +127,7 @@ TEST_CASE("machines of clouds and vendors stand for their devices and networks")
     CHECK(hardware(name) == "dgx-h100 79.11GiB");
   CHECK(hardware("a2-highgpu-8g, A100 40GB") == "dgx-a100-40gb 39.5GiB");
   CHECK(hardware("a2-ultragpu-8g") == "dgx-a100-80gb 79.25GiB");
+  CHECK(hardware("a2-megagpu-16g, A100 40GB") == "dgx-a100-40gb 39.5GiB");
   CHECK(hardware("a3-ultragpu-8g") == "dgx-h200 139.83GiB");
   for (const char *name : {"TPU v5 lite pod", "v5litepod-256"})
     CHECK(hardware(name) == "tpu-v5e");

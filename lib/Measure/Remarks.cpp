@@ -15,12 +15,16 @@ constexpr llvm::StringLiteral shardsInGroups = "hybrid[-_ ]?shard(ed)?|hsdp";
 constexpr llvm::StringLiteral shardsOverAll = "fsdp2?|full[-_ ]?shard|fully[-_ ]shard(ed)?( data[-_ ]?parallel(ism)?)?";
 
 /// Words in front of others that deny these, or compare with them, and words behind that deny them.
-constexpr llvm::StringLiteral denied = "(no|not|non|never|without|w/o|nothing)( is| are| was)?[-_ ]*(us(e|ing)[-_ ])?";
+constexpr llvm::StringLiteral denied =
+    "(no|not|non|never|without|w/o|nothing)( is| are| was)?[-_ ]*((us(e|ing)|need( for)?|requir(e|ing))[-_ ])?";
 constexpr llvm::StringLiteral compared =
-    "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|as [a-z]+ as|unlike|instead of|rather than|against|"
-    "(speed-?up|gain|improvement)s? over) ((the|a|an|our|plain|stock|vanilla|original) )?";
+    "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|unlike|instead of|rather than|against|"
+    "as (fast|slow|quick|good|bad|high|low|much|efficient)[a-z]* as|(speed-?up|gain|improvement)s? over) "
+    "((the|a|an|our|plain|stock|vanilla|original|with|using|models?|zero[-_ ]?[0-9]?|fsdp2?|ddp|deepspeed|pytorch) )*";
+/// "=0" and "=0.0", but not "=0.5".
 constexpr llvm::StringLiteral deniedBehind =
-    "^ *([=:] *(0|no)|[=:]? *(none|false|null|((is |are |was )?not used)|off|disabled))($|[^0-9a-z])";
+    "^ *([=:] *(0([.]0+)?|no)|[=:]? *(none|false|null|((is |are |was )?not (used|needed|required|enabled))|off|"
+    "disabled))($|[^0-9a-z.]|[.]($|[^0-9]))";
 
 bool findsIn(llvm::StringRef text, const std::string &pattern) {
   return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text);
@@ -33,8 +37,9 @@ llvm::Regex inFront(llvm::StringRef words) {
   return llvm::Regex(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str(), llvm::Regex::IgnoreCase);
 }
 
-/// Whether a pattern matches whole words that nothing behind them denies, and nothing in front forbids.
-bool hasWordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::Regex &forbidden) {
+/// The first whole words that a pattern matches, nothing behind them denies, and nothing in front forbids.
+std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, llvm::StringRef pattern,
+                                           const llvm::Regex &forbidden) {
   static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
   const llvm::Regex words(asWords(pattern), llvm::Regex::IgnoreCase);
   llvm::SmallVector<llvm::StringRef, 8> groups;
@@ -43,9 +48,9 @@ bool hasWordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::R
     rest = rest.substr(static_cast<size_t>(found.end() - rest.begin()));
     const llvm::StringRef front = text.take_front(static_cast<size_t>(found.begin() - text.begin()));
     if (!behind.match(rest) && !forbidden.match(front))
-      return true;
+      return found;
   }
-  return false;
+  return std::nullopt;
 }
 
 } // namespace
@@ -62,20 +67,24 @@ bool hasWords(llvm::StringRef text, llvm::StringRef pattern) { return findsIn(te
 
 bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
   static const llvm::Regex forbidden = inFront(denied);
-  return hasWordsBeside(text, pattern, forbidden);
+  return wordsBeside(text, pattern, forbidden).has_value();
 }
 
-bool isOwn(llvm::StringRef text, llvm::StringRef pattern) {
+std::optional<llvm::StringRef> ownWords(llvm::StringRef text, llvm::StringRef pattern) {
   static const llvm::Regex forbidden = inFront((denied + "|" + compared).str());
-  return hasWordsBeside(text, pattern, forbidden);
+  return wordsBeside(text, pattern, forbidden);
 }
+
+bool isOwn(llvm::StringRef text, llvm::StringRef pattern) { return ownWords(text, pattern).has_value(); }
 
 bool saysOutOfMemory(llvm::StringRef text) {
-  constexpr llvm::StringLiteral out = "(oom(ed|s)?|out[ -]of[ -]memory)";
+  constexpr llvm::StringLiteral out = "(oom(ed|s)?|out[-_ ]?of[-_ ]?memory([-_ ]?error)?)";
   return hasWords(text, out) && !hasWords(text, ("(no|not|non|never|without)[ -]+(run |ran |go )?" + out).str());
 }
 
 bool saysBinaryUnits(llvm::StringRef text) { return findsIn(text, "(^|[^a-z])gib($|[^a-z/])"); }
+
+bool saysDecimalUnits(llvm::StringRef text) { return findsIn(text, "(^|[^0-9 a-z-]|[^0-9 -][ -])gb($|[^a-z/])"); }
 
 std::optional<int64_t> classesIn(llvm::StringRef text) {
   const llvm::Regex pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))",
@@ -90,17 +99,16 @@ std::optional<int64_t> classesIn(llvm::StringRef text) {
 }
 
 std::optional<int64_t> stageIn(llvm::StringRef text) {
-  if (std::optional<int64_t> stage =
-          numberIn(text, "(^|[^0-9a-z])zero[-_ ]?(stage)?[-_ ]*[=:]?[ ]*([0-9])($|[^0-9a-z])", /*group=*/3))
-    return *stage;
-  if (isOn(text, zeroInfinity))
+  if (std::optional<llvm::StringRef> stage = ownWords(text, "zero[-_ ]?(stage)?[-_ ]*[=:]?[ ]*[0-9]"))
+    return stage->back() - '0';
+  if (isOwn(text, zeroInfinity))
     return 3;
   const bool cutsNothing = hasWords(text, "no[-_ ]?shard");
-  if (!cutsNothing && isOn(text, "shard[-_ ]?grad[-_ ]?op"))
+  if (!cutsNothing && isOwn(text, "shard[-_ ]?grad[-_ ]?op"))
     return 2;
-  if (!cutsNothing && isOn(text, (shardsOverAll + "|" + shardsInGroups).str()))
+  if (!cutsNothing && isOwn(text, (shardsOverAll + "|" + shardsInGroups).str()))
     return 3;
-  if (isOn(text, "dist(ributed)?[-_ ]?opt(im|imi[sz]er)?"))
+  if (isOwn(text, "dist(ributed)?[-_ ]?opt(im|imi[sz]er)?"))
     return 1;
   return std::nullopt;
 }
@@ -121,14 +129,15 @@ std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
       /*group=*/5);
 }
 
-bool cutsWithinGroups(llvm::StringRef text) { return isOn(text, shardsInGroups); }
+bool cutsWithinGroups(llvm::StringRef text) { return isOwn(text, shardsInGroups); }
 
 bool movesToHost(llvm::StringRef text) {
   constexpr llvm::StringLiteral moved =
       "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
-      "gradients?|"
-      "weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
-  return isOn(text, moved) || isOn(text, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
+      "gradients?|weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
+  const std::string other = "(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+offload[a-z]*";
+  const std::string own = llvm::Regex(other, llvm::Regex::IgnoreCase).sub("", text);
+  return isOwn(own, moved) || isOwn(own, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
 }
 
 bool trainsAdapters(llvm::StringRef text) { return isOwn(text, "q?lora|dora|adapters? only"); }

@@ -20,11 +20,18 @@ bool isOn(llvm::StringRef text, llvm::StringRef pattern);
 /// Words that are on and tell of the row itself: not "vs FSDP", "compared with FSDP", "faster than FSDP".
 bool isOwn(llvm::StringRef text, llvm::StringRef pattern);
 
-/// "OOM (-1)" and "out of memory", but not "no OOM".
+/// The first such words: "ZeRO-1" in "faster than ZeRO-3; ZeRO-1".
+std::optional<llvm::StringRef> ownWords(llvm::StringRef text, llvm::StringRef pattern);
+
+/// "OOM (-1)", "out of memory" and "OutOfMemoryError", but not "no OOM".
 bool saysOutOfMemory(llvm::StringRef text);
 
 /// Whether figures of memory are in units of 2^30 bytes: "peak in GiB", "Memory(GiB)"; a rate in GiB/s says nothing.
 bool saysBinaryUnits(llvm::StringRef text);
+
+/// Whether they are in units of 10^9 bytes: "peak in GB", "Memory (GB)"; not the size of a device, "A100-80GB", "80
+/// GB".
+bool saysDecimalUnits(llvm::StringRef text);
 
 /// The classes that remarks state: "vocab 50257", "vocab 50,257". None where text goes on as another number would, or
 /// a unit: "vocab 128k" is rounded, "vocab 50 257" and "vocab 50.257" are written otherwise.
@@ -44,7 +51,8 @@ std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text);
 bool cutsWithinGroups(llvm::StringRef text);
 
 /// Whether states or activations leave the device during a step: "ZeRO-3 offload", "offload_optimizer: cpu", "CPU
-/// activation offloading", "ZeRO-Infinity"; not "no offload", "CPU offload False", "offload: none".
+/// activation offloading", "ZeRO-Infinity"; not "no offload", "CPU offload False", "offload: none", "faster than with
+/// CPU offload", "SHARP offload", which is of a network.
 bool movesToHost(llvm::StringRef text);
 
 /// Whether the weights of adapters alone are trained: "LoRA rank 16", "QLoRA"; not "vs LoRA".

@@ -23,28 +23,44 @@ bool hasTwoCopies(const ParallelDegrees &layout) {
   return own != all.end() && own->placement == Placement::Mirrored;
 }
 
-/// Schedules other than 1F1B have no column; remarks name them.
+struct ScheduleName {
+  llvm::StringLiteral pattern, schedule;
+  int64_t chunks;
+};
+
+/// All forward passes before all backward passes is what GPipe does; PaddlePaddle calls it F-then-B.
+constexpr ScheduleName scheduleNames[] = {{"gpipe|afab|all[- ]forward[-, ]+all[- ]backward|f-?then-?b", "gpipe", 1},
+                                          {"zb-?(h1|1p)", "zb-h1", 1},
+                                          {"zb-?(h2|2p)", "zb-h2", 1},
+                                          {"zb-?v", "zb-v", 2},
+                                          {"v-half", "v-half", 2},
+                                          {"v-min", "v-min", 2},
+                                          {"dualpipe", "dualpipe", 2},
+                                          {"dualpipe-?v", "dualpipev", 2},
+                                          {"chimera", "chimera", 2}};
+
+/// The schedule that a column of that name says, and where there is none or its cell is blank, that of the remarks;
+/// 1F1B unless they name another.
 void setSchedule(Fields &fields, ParallelDegrees &layout) {
-  struct Name {
-    llvm::StringRef pattern, schedule;
-    int64_t chunks;
-  };
-  constexpr Name names[] = {{"gpipe", "gpipe", 1},       {"zb-?(h1|1p)", "zb-h1", 1},     {"zb-?(h2|2p)", "zb-h2", 1},
-                            {"zb-?v", "zb-v", 2},        {"v-half", "v-half", 2},         {"v-min", "v-min", 2},
-                            {"dualpipe", "dualpipe", 2}, {"dualpipe-?v", "dualpipev", 2}, {"chimera", "chimera", 2}};
-  std::string remarks = (fields.text("table_or_url") + " " + fields.text("notes")).str();
-  auto isNamed = [&](llvm::StringRef name) { return isOn(remarks, name); };
+  const std::string cell = fields.text("schedule").str();
+  const std::string words = cell.empty() ? (fields.text("table_or_url") + "; " + fields.text("notes")).str() : cell;
+  auto isNamed = [&](llvm::StringRef name) { return isOwn(words, name); };
   size_t found = 0;
-  for (const Name &name : names)
+  for (const ScheduleName &name : scheduleNames)
     if (isNamed(name.pattern)) {
       ++found;
       layout.schedule = name.schedule.str();
       layout.chunks = name.chunks > 1 ? std::optional(name.chunks) : std::nullopt;
     }
-  if (found > 1 || (found == 1 && isNamed("1f1b")))
+  const bool isUsual = isNamed("1f1b");
+  if (found > 1 || (found == 1 && isUsual))
     fields.leaveOut("several schedules are named");
   if (found == 0 && isNamed("zero[ -]?bubble|zb"))
     fields.leaveOut("a schedule without bubble is named, but not which");
+  else if (found == 0 && !cell.empty() && !isUsual && !isNamed("interleaved"))
+    fields.leaveOut("schedule unknown: " + cell);
+  if (!cell.empty() && isNamed("interleaved") && layout.numChunks() == 1)
+    fields.leaveOut("chunks of an interleaved schedule are not stated");
   if (hasTwoCopies(layout))
     fields.leaveOut("the schedule " + layout.schedule + " runs two copies of the model, and here a model has one");
 }
@@ -53,7 +69,9 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
 /// reduce gradients behind the last micro-batch, and its trainers keep parameters gathered until then
 /// (pytorch/torchtitan, reshard_after_forward): that is stage 1. Megatron's own FSDP cuts with every micro-batch.
 int64_t besidePipeline(int64_t zero, const Fields &fields, const ParallelDegrees &layout) {
-  const bool cutsAlways = llvm::Regex("megatron[- _]?fsdp", llvm::Regex::IgnoreCase).match(fields.text("notes"));
+  constexpr llvm::StringLiteral fsdpOfMegatron = "megatron[- _]?fsdp";
+  const bool cutsAlways =
+      isOwn(fields.text("zero_stage"), fsdpOfMegatron) || isOwn(fields.text("notes"), fsdpOfMegatron);
   return layout.pipeline > 1 && zero > 1 && !cutsAlways ? 1 : zero;
 }
 
@@ -145,21 +163,39 @@ std::string usesOf(Fields &fields) {
   return named;
 }
 
+/// Bytes in a unit of the memory of a row, by the first of its metric, its table and its remarks that states a unit.
+double unitOfMemory(const Fields &fields) {
+  for (llvm::StringRef column : {"measured_metric", "table_or_url", "notes"}) {
+    if (saysBinaryUnits(fields.text(column)))
+      return double(1 << 30);
+    if (column != "notes" && saysDecimalUnits(fields.text(column)))
+      break;
+  }
+  return 1e9;
+}
+
+void setMemory(Fields &fields, bool isUsed, Measurement &row) {
+  const std::optional<double> memory = fields.figure("memory_gb", isUsed);
+  if (!memory)
+    return;
+  row.memoryBytes = *memory * unitOfMemory(fields);
+  if (*row.memoryBytes > mostBytes)
+    fields.leaveOut("memory_gb is above that of any device");
+}
+
+/// Figures to compare with. A number that is instead "OOM" is an outcome; a run that ran out of memory has no peak.
 void setFigures(Fields &fields, Measurement &row) {
-  std::string metric = fields.lower("measured_metric");
-  llvm::StringRef notes = fields.text("notes");
-  const std::string remarks = metric + "; " + fields.lower("table_or_url") + "; " + fields.lower("notes");
-  row.ranOut = saysOutOfMemory(fields.text("measured_value"));
   const std::string uses = usesOf(fields);
   auto isFor = [&](char use) { return uses.empty() || llvm::StringRef(uses).contains(use); };
-  row.seconds = fields.figure("iteration_time_s", isFor('T'));
+  auto isOut = [&](llvm::StringRef column) { return saysOutOfMemory(fields.text(column)); };
+  row.ranOut = isOut("measured_value") || isOut("iteration_time_s") || isOut("memory_gb");
+  if (!isOut("iteration_time_s"))
+    row.seconds = fields.figure("iteration_time_s", isFor('T'));
   if (row.ranOut && row.seconds)
     fields.leaveOut("a step time of a run that ran out of memory");
-  bool isAnalytic = notes.contains_insensitive("analytic");
-  if (std::optional<double> memory = fields.figure("memory_gb", isFor('M') && !isAnalytic))
-    row.memoryBytes = *memory * (saysBinaryUnits(remarks) ? double(1 << 30) : 1e9);
-  if (row.memoryBytes && *row.memoryBytes > mostBytes)
-    fields.leaveOut("memory_gb is above that of any device");
+  const bool isAnalytic = fields.text("notes").contains_insensitive("analytic");
+  if (!row.ranOut)
+    setMemory(fields, isFor('M') && !isAnalytic, row);
   if (!row.seconds && !row.memoryBytes && !row.ranOut)
     fields.leaveOut(isAnalytic ? "memory is computed by its source"
                                : "no step time, memory or outcome to compare with");

@@ -58,6 +58,45 @@ TEST_CASE("a schedule that remarks deny is not that of the row") {
   CHECK(scheduleOf("GPipe, not 1F1B") == "gpipe");
 }
 
+TEST_CASE("a schedule that a row is compared with is not its own") {
+  auto rowOf = [](const char *notes) {
+    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"notes", notes}})})[0];
+  };
+  for (const char *notes :
+       {"1F1B, compared with zero bubble", "1F1B; 5 % slower than ZB-1p", "vs GPipe", "1F1B vs ZB-V"}) {
+    CHECK(rowOf(notes).leftOut.empty());
+    CHECK(rowOf(notes).layout.schedule.empty());
+  }
+  CHECK(rowOf("ZB-V, compared with 1F1B").layout.schedule == "zb-v");
+}
+
+TEST_CASE("a column of schedules counts before remarks") {
+  auto rowOf = [](const char *cell, const char *notes, const char *chunks = "1") {
+    return readRows(
+        {throughputCells({{"pp", "2"}, {"dp", "1"}, {"vp", chunks}, {"schedule", cell}, {"notes", notes}})})[0];
+  };
+  for (const char *notes : {"zero bubble", "beside GPipe", "a zero-bubble schedule is 5 % faster", "ZB-1p and ZB-2p"}) {
+    CHECK(rowOf("1F1B", notes).leftOut.empty());
+    CHECK(rowOf("1F1B", notes).layout.schedule.empty());
+  }
+  CHECK(rowOf("GPipe", "1F1B").layout.schedule == "gpipe");
+  CHECK(rowOf("", "ZB-1p").layout.schedule == "zb-h1");
+  CHECK(rowOf("interleaved 1F1B", "", "2").layout.chunks == 2);
+  CHECK(rowOf("interleaved 1F1B", "").leftOut == "chunks of an interleaved schedule are not stated");
+  CHECK(rowOf("zero bubble", "1F1B").leftOut == "a schedule without bubble is named, but not which");
+  CHECK(rowOf("wavefront", "1F1B").leftOut == "schedule unknown: wavefront");
+}
+
+TEST_CASE("all forward passes before all backward passes are the schedule of GPipe") {
+  auto scheduleOf = [](const char *notes) {
+    return readRows({throughputCells({{"pp", "2"}, {"dp", "1"}, {"notes", notes}})})[0].layout.schedule;
+  };
+  for (const char *notes : {"AFAB", "pp_engine=afab", "all-forward-all-backward", "all forward all backward",
+                            "all-forward, all-backward", "F-then-B", "FThenB", "GPipe (AFAB)"})
+    CHECK(scheduleOf(notes) == "gpipe");
+  CHECK(scheduleOf("1F1B instead of AFAB").empty());
+}
+
 TEST_CASE("schedules of two copies of the model are left out by their name") {
   auto reasonFor = [](const char *notes) { return reasonOf({{"pp", "2"}, {"dp", "1"}, {"notes", notes}}); };
   CHECK(reasonFor("DualPipe") == "the schedule dualpipe runs two copies of the model, and here a model has one");
@@ -78,6 +117,23 @@ TEST_CASE("rows whose states or activations leave the device are left out") {
   for (const char *notes : {"no offload", "without CPU offloading", "offload: none", "CPU offload False",
                             "offload_optimizer: none", "cpu_offloading_num_layers=0", "not offloaded",
                             "no CPU or NVMe offload", "no ZeRO-Offload", "offloading disabled", "offload = no"})
+    CHECK(reasonOf({{"notes", notes}}).empty());
+}
+
+TEST_CASE("states that leave the device in what a row is compared with stay on its own") {
+  for (const char *notes :
+       {"1.3x faster than with CPU offload", "vs CPU offload", "compared with ZeRO-Offload", "instead of offloading",
+        "faster than DeepSpeed with CPU offload", "unlike ZeRO-Infinity", "no need for CPU offload",
+        "does not need CPU offload", "CPU offload was not needed", "SHARP offload of all-reduce", "NIC offload"})
+    CHECK(reasonOf({{"notes", notes}}).empty());
+  for (const char *notes : {"ZeRO-1 as well as CPU offload", "than DDP, with CPU offload"})
+    CHECK(reasonOf({{"notes", notes}}) == "states or activations are moved to the host");
+}
+
+TEST_CASE("a part is not nothing, though its number begins with 0") {
+  for (const char *notes : {"offload_ratio=0.5", "cpu_offload_fraction: 0.25", "offload=0.05"})
+    CHECK(reasonOf({{"notes", notes}}) == "states or activations are moved to the host");
+  for (const char *notes : {"offload_ratio=0.0", "offload_ratio=0.", "offload=0, bf16"})
     CHECK(reasonOf({{"notes", notes}}).empty());
 }
 
@@ -120,6 +176,10 @@ TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blan
         "FSDP: false", "HSDP=0", "no distributed optimizer", "distributed optimizer: off"})
     CHECK(stageOf(notes) == 0);
   CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
+  for (const char *notes : {"faster than ZeRO-3", "vs FSDP", "not ZeRO-3", "compared with PyTorch FSDP"})
+    CHECK(stageOf(notes) == 0);
+  for (const char *notes : {"ZeRO-1, faster than ZeRO-3", "ZeRO-1; ZeRO-3 was slower", "2x faster than ZeRO-3; ZeRO-1"})
+    CHECK(stageOf(notes) == 1);
   CHECK(reasonOf({{"notes", "ZeRO-4"}}) == "ZeRO stage unknown");
 }
 
@@ -151,6 +211,9 @@ TEST_CASE("beside a pipeline gradients are summed once a step, and parameters ar
     CHECK(stageOf(cell, "torchtitan") == 1);
   CHECK(stageOf("0", "torchtitan") == 0);
   CHECK(stageOf("3", "Megatron FSDP") == 3);
+  CHECK(stageOf("Megatron-FSDP", "") == 3);
+  for (const char *notes : {"1.1x faster than Megatron-FSDP", "no Megatron FSDP"})
+    CHECK(stageOf("3", notes) == 1);
 }
 
 TEST_CASE("groups of ranks hold the same parameters where the cell or remarks say so") {
@@ -187,6 +250,13 @@ TEST_CASE("figures of memory are in units of 2^30 bytes where a column or the re
   CHECK(unitOf({{"notes", "peak 2gib"}}) == 1 << 30);
   CHECK(unitOf({{"measured_metric", "TPS/GPU | Memory(GiB)"}}) == 1 << 30);
   CHECK(unitOf({{"table_or_url", "Table 1: TPS/GPU, Memory (GiB)"}}) == 1 << 30);
+  for (const char *notes : {"activations alone 3 GiB", "in GiB elsewhere"}) {
+    CHECK(unitOf({{"measured_metric", "peak memory (GB)"}, {"notes", notes}}) == 1e9);
+    CHECK(unitOf({{"measured_metric", "memory, GB per GPU"}, {"notes", notes}}) == 1e9);
+    CHECK(unitOf({{"table_or_url", "Table 2: memory (GB)"}, {"notes", notes}}) == 1e9);
+    CHECK(unitOf({{"measured_metric", "memory on A100-80GB, 80 GB"}, {"notes", notes}}) == 1 << 30); // of the device
+  }
+  CHECK(unitOf({{"measured_metric", "memory (GiB)"}, {"table_or_url", "Table 2: memory (GB)"}}) == 1 << 30);
 }
 
 TEST_CASE("experts are whole where remarks say so, or where ep counts ranks of tp") {

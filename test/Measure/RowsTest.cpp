@@ -284,6 +284,22 @@ TEST_CASE("a row that ran out of memory has no time") {
       throughputCells({{"measured_metric", "step time (s)"}, {"measured_value", "OOM"}, {"iteration_time_s", ""}});
   CHECK(readRows({latency}).front().ranOut);
   CHECK(readRows({latency}).front().leftOut.empty());
+  const Cells words = {{"measured_metric", "tokens/s"}, {"measured_value", ""}, {"use", "TM"}};
+  for (const char *outcome : {"OOM", "oom", "Out of memory", "OOM (-1)", "OutOfMemoryError", "out_of_memory"})
+    for (const char *column : {"iteration_time_s", "memory_gb", "measured_value"}) {
+      Cells cells = words;
+      cells["iteration_time_s"] = "";
+      cells[column] = outcome;
+      const Measurement row = readRows({throughputCells(cells)}).front();
+      CHECK(row.leftOut.empty());
+      CHECK(row.unreadable.empty());
+      CHECK(row.ranOut);
+      CHECK((!row.seconds && !row.memoryBytes));
+    }
+  Cells peak = words;
+  peak["iteration_time_s"] = "OOM", peak["memory_gb"] = "83.5"; // what it asked for
+  CHECK(readRows({throughputCells(peak)}).front().ranOut);
+  CHECK(!readRows({throughputCells(peak)}).front().memoryBytes);
   for (const char *outcome : {"no OOM", "ran, not out of memory", "did not run out of memory", "fits"})
     CHECK(!rowOf(outcome).ranOut);
 }

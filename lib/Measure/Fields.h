@@ -53,6 +53,10 @@ void setRoutes(Measurement &row);
 /// Of a row with experts and degrees: these are whole where that is \p stated, or where ep counts ranks of tp;
 /// otherwise tp cuts them as it cuts the rest.
 void setTensorOfExperts(Fields &fields, std::optional<int64_t> stated, Measurement &row);
+/// Megatron's method "block": the first \p layers of each chunk of each stage are recomputed, and the others keep
+/// everything (NVIDIA/Megatron-LM megatron/training/arguments.py, --recompute-num-layers). Of several chunks it has to
+/// be all layers or none.
+RecomputeSetting settingOfBlock(Fields &fields, int64_t layers, const Measurement &row);
 /// Of a test row, whose shape and degrees are set, what its libraries hold beside the program; what is alive between
 /// steps is left out where more is alive than parameters, gradients and states.
 void setMemoryBeside(Fields &fields, Measurement &into);

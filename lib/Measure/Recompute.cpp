@@ -3,6 +3,7 @@
 #include "ThroughputRows.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 namespace apc {
@@ -58,11 +59,33 @@ RecomputeSetting selective(Fields &fields, const Measurement &row) {
           isOfLayers ? RecomputeChoice::None : RecomputeChoice::Norms};
 }
 
+/// The layers of "block 4", "full (block, 4 layers)", "--recompute-method block --recompute-num-layers 4"; none where
+/// other words stand beside them.
+std::optional<int64_t> layersOfBlock(llvm::StringRef text) {
+  static constexpr llvm::StringLiteral others[] = {
+      "full",  "recompute", "recomputation", "granularity", "method", "num",   "layer", "layers",  "per", "each",
+      "first", "of",        "the",           "in",          "stage",  "chunk", "sp",    "parallel"};
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " ,;:=()[]_+&-");
+  std::optional<int64_t> layers;
+  for (llvm::StringRef word : words) {
+    int64_t number = 0;
+    const bool isNumber = !word.getAsInteger(10, number);
+    if (isNumber && !layers)
+      layers = number;
+    else if (isNumber || (word != "block" && !llvm::is_contained(others, word)))
+      return std::nullopt;
+  }
+  return llvm::is_contained(words, "block") ? layers : std::nullopt;
+}
+
 /// Nothing where the cell names no policy; the row then has a reason.
 std::optional<RecomputeSetting> settingOf(Fields &fields, const Measurement &row) {
   const std::string cell = fields.text("recompute").str(), text = llvm::StringRef(cell).lower();
   if (text.empty() && isOfRecipe(fields))
     return RecomputeChoice::None;
+  if (std::optional<int64_t> layers = layersOfBlock(text))
+    return settingOfBlock(fields, *layers, row);
   switch (policyOf(text)) {
   case NamedPolicy::None:
     return RecomputeChoice::None;
@@ -83,6 +106,17 @@ std::optional<RecomputeSetting> settingOf(Fields &fields, const Measurement &row
 }
 
 } // namespace
+
+RecomputeSetting settingOfBlock(Fields &fields, int64_t layers, const Measurement &row) {
+  const int64_t chunks = row.layout.pipeline * row.layout.numChunks();
+  if (layers <= 0)
+    return RecomputeChoice::None;
+  if (layers >= (row.model.layers + chunks - 1) / chunks)
+    return RecomputeChoice::Full;
+  if (chunks > 1)
+    fields.leaveOut("the first layers of each of several stages are recomputed");
+  return {RecomputeChoice::Full, layers};
+}
 
 void setRecompute(Fields &fields, Measurement &row) {
   if (std::optional<RecomputeSetting> setting = settingOf(fields, row))

@@ -90,10 +90,17 @@ void setModelOfTest(Fields &fields, TransformerShape &shape) {
   setDetails(fields, shape);
 }
 
-void setRecomputeOfTest(Fields &fields, ParallelDegrees &layout) {
+void setRecomputeOfTest(Fields &fields, Measurement &row) {
+  ParallelDegrees &layout = row.layout;
   std::string text = fields.lower("recompute_granularity");
   layout.recompute = RecomputeChoice::None;
-  if (text == "full")
+  const std::string method = fields.lower("recompute_method");
+  const int64_t layers = fields.whole("recompute_layers", 1, /*least=*/0);
+  if (text == "full" && method == "block")
+    layout.recompute = settingOfBlock(fields, layers, row);
+  else if (text == "full" && layers != 1)
+    fields.leaveOut("recompute unknown: full " + method + " " + std::to_string(layers));
+  else if (text == "full")
     layout.recompute = RecomputeChoice::Full;
   else if (text == "selective" && fields.text("recompute_modules").empty())
     layout.recompute = RecomputeChoice::Attention;
@@ -120,7 +127,7 @@ void setLayoutOfTest(Fields &fields, Measurement &row) {
     layout.zero = 3;
   else if (sharding != "none")
     fields.leaveOut("sharding unknown: " + sharding);
-  setRecomputeOfTest(fields, layout);
+  setRecomputeOfTest(fields, row);
   row.globalBatch = fields.needed("global_batch");
   row.overlaps = fields.text("overlap").contains("grad_reduce");
 }

@@ -249,3 +249,20 @@ TEST_CASE("the command of a row holds its layout and its figures") {
         "cross-entropy "
         "--global-batch 8 --overlap --precision bf16 --fp32-gradients");
 }
+
+TEST_CASE("half of the layers take about half of the time to recompute as a block") {
+  auto secondsOf = [](const char *recompute) {
+    const Measurement row = readRows({throughputCells({{"layers", "8"},
+                                                       {"hidden", "2048"},
+                                                       {"heads", "16"},
+                                                       {"kv_heads", "16"},
+                                                       {"ffn", "8192"},
+                                                       {"seq", "2048"},
+                                                       {"recompute", recompute},
+                                                       {"notes", "Megatron-LM"}})})[0];
+    return predictAll(row, /*numThreads=*/1).front().computeSeconds;
+  };
+  const double none = secondsOf("none"), half = secondsOf("block 4"), full = secondsOf("full");
+  CHECK(half > none + (full - none) / 3);
+  CHECK(half < full - (full - none) / 3);
+}

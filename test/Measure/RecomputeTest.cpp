@@ -26,9 +26,36 @@ TEST_CASE("policies of recomputation have several names") {
 TEST_CASE("a policy that is unclear or in parts is a reason to leave the row out") {
   for (const std::string cell : {"yes", "True", "on", "1"})
     CHECK(reasonOf({{"recompute", cell}}) == "recompute '" + cell + "' says neither full nor selective");
-  for (const std::string cell : {"full (uniform, 4 layers)", "full (block, 1 layer)", "block 1", "full/4 layers",
-                                 "partial", "moe_act", "selective (moe)", "remat: minimal"})
+  for (const std::string cell : {"full (uniform, 4 layers)", "block", "block of 1 or 2", "full/4 layers", "partial",
+                                 "moe_act", "selective (moe)", "remat: minimal"})
     CHECK(reasonOf({{"recompute", cell}}) == "recompute unknown: " + cell);
+}
+
+TEST_CASE("a block recomputes the first layers of each stage") {
+  auto rowOf = [](const char *cell, Cells cells = {}) {
+    cells.insert({{"recompute", cell}, {"layers", "8"}});
+    return readRows({throughputCells(cells)})[0];
+  };
+  auto policyOf = [](const Measurement &row) {
+    CHECK(row.leftOut.empty());
+    return row.layout.recompute.value_or(RecomputeChoice::Auto).str();
+  };
+  for (const char *cell :
+       {"block 3", "block:3", "full (block, 3 layers)", "full, block 3", "full block (3 layers per stage)",
+        "--recompute-granularity full --recompute-method block --recompute-num-layers 3",
+        "recompute_method=block, recompute_num_layers=3", "block, first 3 layers"})
+    CHECK(policyOf(rowOf(cell)) == "full:3");
+  CHECK(policyOf(rowOf("full (block, 1 layer)")) == "full:1");
+  CHECK(policyOf(rowOf("block 0")) == "none");
+  for (const char *cell : {"block 8", "block 20", "block 9223372036854775807"}) // no stage has more
+    CHECK(policyOf(rowOf(cell)) == "full");
+  const Cells stages = {{"pp", "2"}, {"dp", "1"}};
+  CHECK(policyOf(rowOf("block 4", stages)) == "full");
+  CHECK(policyOf(rowOf("block 0", stages)) == "none");
+  CHECK(rowOf("block 3", stages).leftOut == "the first layers of each of several stages are recomputed");
+  const Cells chunks = {{"pp", "2"}, {"vp", "2"}, {"dp", "1"}};
+  CHECK(policyOf(rowOf("block 2", chunks)) == "full");
+  CHECK(rowOf("block 1", chunks).leftOut == "the first layers of each of several stages are recomputed");
 }
 
 TEST_CASE("words about attention mean the same in every framework, and selective does not") {

@@ -103,6 +103,22 @@ TEST_CASE("tp cuts experts as it cuts the rest, or not at all") {
   CHECK(reasonOfTest({{"etp", "0"}}).empty()); // no experts
 }
 
+TEST_CASE("a test recomputes the first layers of a block alone") {
+  auto rowOf = [](Cells cells) {
+    cells.insert({{"recompute_granularity", "full"}, {"layers", "8"}});
+    return readRows({testCells(cells)}).front();
+  };
+  const Cells uniform = {{"recompute_method", "uniform"}, {"recompute_layers", "1"}};
+  CHECK(rowOf(uniform).layout.recompute->str() == "full");
+  CHECK(rowOf({{"recompute_method", "block"}, {"recompute_layers", "3"}, {"pp", "1"}}).layout.recompute->str() ==
+        "full:3");
+  CHECK(rowOf({{"recompute_method", "block"}, {"recompute_layers", "4"}}).layout.recompute->str() == "full");
+  CHECK(rowOf({{"recompute_method", "block"}, {"recompute_layers", "3"}}).leftOut ==
+        "the first layers of each of several stages are recomputed");
+  CHECK(rowOf({{"recompute_method", "uniform"}, {"recompute_layers", "2"}}).leftOut ==
+        "recompute unknown: full uniform 2");
+}
+
 TEST_CASE("tests that cannot be used have a reason") {
   CHECK(reasonOfTest({{"mode", "inference"}}) == "mode inference");
   CHECK(reasonOfTest({{"optimizer", "muon"}}) == "optimizer unknown: muon");

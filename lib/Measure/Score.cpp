@@ -58,6 +58,16 @@ auto keyOfLimit(const Measurement &row) {
                          row.overrides, row.runtime, row.precision, row.overlaps, row.widensGradients);
 }
 
+/// Rows of one group that differ in their layout alone; rows without a group are in none. The layout decides tables and
+/// routes of a model, too (`setTables`, `setRoutes`).
+auto keyOfChoice(const Measurement &row) {
+  TransformerShape model = row.model;
+  model.isTied = false;
+  model.routedParts = 1;
+  return std::make_tuple(row.file, row.group, sourceOf(row), model, row.devices, row.globalBatch, row.cluster,
+                         row.overrides, row.runtime, row.precision);
+}
+
 /// Rows of one group, or that are equal but for their micro-batch, by index.
 template <typename Key>
 using Groups = std::map<Key, std::vector<size_t>>;
@@ -148,17 +158,17 @@ void Judge::bound(llvm::ArrayRef<size_t> indices) {
 }
 
 Score Judge::judge() {
-  Groups<std::string> groups;
+  Groups<decltype(keyOfChoice(rows.front()))> groups;
   Groups<decltype(keyOfLimit(rows.front()))> alike;
   for (size_t index = 0; index < rows.size(); ++index) {
     take(index);
     if (!rows[index].group.empty())
-      groups[rows[index].file + ": " + rows[index].group].push_back(index);
+      groups[keyOfChoice(rows[index])].push_back(index);
     if (predictions[index].isCosted() && (rows[index].seconds || rows[index].ranOut))
       alike[keyOfLimit(rows[index])].push_back(index);
   }
-  for (const auto &[group, indices] : groups)
-    choose(group, indices);
+  for (const auto &[key, indices] : groups)
+    choose(rows[indices.front()].file + ": " + rows[indices.front()].group, indices);
   for (const auto &[key, indices] : alike)
     bound(indices);
   return std::move(score);

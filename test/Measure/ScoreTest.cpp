@@ -82,6 +82,35 @@ TEST_CASE("regret is the time of the choice by the best") {
   CHECK(score.choices[1].regret == Approx(1));
 }
 
+TEST_CASE("rows of one group that differ in more than their layout are no choice") {
+  auto choicesOf = [](const Cells &changes) {
+    Cells other = timed("c", "1", "G");
+    for (const auto &[column, text] : changes)
+      other[column] = text;
+    std::vector<Measurement> rows = readRows({timed("a", "2", "G"), timed("b", "3", "G"), other});
+    return scoreRows(rows, {predicted(3), predicted(4), predicted(5)}).choices;
+  };
+  // The group keeps the choice between a and b.
+  for (const auto &[column, text] : Cells{{"global_batch", "16"},
+                                          {"seq", "256"},
+                                          {"layers", "4"},
+                                          {"source", "Another"},
+                                          {"hardware", "H100 SXM"},
+                                          {"precision", "fp16"},
+                                          {"notes", "Megatron-LM"}}) {
+    INFO(column);
+    REQUIRE(choicesOf({{column, text}}).size() == 1);
+    CHECK(choicesOf({{column, text}})[0].best == "a");
+  }
+  REQUIRE(choicesOf({{"num_devices", "4"}, {"dp", "4"}}).size() == 1);
+  CHECK(choicesOf({{"num_devices", "4"}, {"dp", "4"}})[0].best == "a");
+  for (const Cells &layout :
+       {Cells{{"micro_batch", "1"}}, Cells{{"pp", "2"}, {"dp", "1"}}, Cells{{"tp", "2"}, {"dp", "1"}},
+        Cells{{"cp", "2"}, {"dp", "1"}}, Cells{{"zero_stage", "1"}}, Cells{{"recompute", "full"}},
+        Cells{{"source", "Made up; a remark on this row"}}})
+    CHECK(choicesOf(layout)[0].best == "c");
+}
+
 TEST_CASE("outcomes and the limit between them") {
   std::vector<Measurement> rows = readRows({outcome("a", "G", "1", false), outcome("b", "G", "2", false),
                                             outcome("c", "G", "4", true), outcome("d", "", "1", true)});

@@ -18,7 +18,7 @@ struct Measurement {
   size_t line = 0;
   std::string id;
   std::string source;  ///< what rows are listed by: the publication
-  std::string group;   ///< rows of one group differ in their layout alone; empty for none
+  std::string group;   ///< within it rows are compared that differ in their layout alone; empty for none
   std::string leftOut; ///< the reason; empty: the row is used
   /// The first cell that should be a number and is none, or the number of cells: "t.csv:7: column 'tp': ..."
   std::string unreadable;

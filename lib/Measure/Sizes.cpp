@@ -123,6 +123,7 @@ void setModel(Fields &fields, TransformerShape &shape) {
   if (shape.kind == TransformerKind::EncoderDecoder)
     fields.leaveOut("lengths of encoder and decoder are not stated");
   setExperts(fields, shape);
+  setParts(fields, shape);
   std::optional<double> stated = statedParameters(fields.text("params_b")); // other text says no less than a blank cell
   if (!stated || fields.isLeftOut())
     return;

@@ -18,6 +18,10 @@ bool isOfRecipe(const Fields &fields);
 /// have other parameters than `params_b` states.
 void setModel(Fields &fields, TransformerShape &shape);
 
+/// Parts of the model that remarks state beside the columns: shared experts are built where their size follows; dense
+/// layers among those with experts, and attention in windows shorter than a sequence, are a reason.
+void setParts(Fields &fields, TransformerShape &shape);
+
 /// The policy of recomputation that the cell names, in words of several frameworks; a reason where it names none.
 void setRecompute(Fields &fields, Measurement &row);
 

@@ -1,0 +1,103 @@
+// Parts of models that no column says: shared experts, dense layers among others, windows of attention.
+#include "Remarks.h"
+#include "ThroughputRows.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
+
+namespace apc {
+
+namespace {
+
+/// The number in the first words that match a pattern and tell of the row itself.
+std::optional<int64_t> ownNumber(llvm::StringRef text, llvm::StringRef pattern) {
+  std::optional<llvm::StringRef> words = ownWords(text, pattern);
+  return words ? numberIn(*words, "([0-9]+)") : std::nullopt;
+}
+
+constexpr int64_t mostShared = 1 << 10, mostColumns = 1 << 24; // greater numbers are slips
+
+constexpr llvm::StringLiteral sharedExperts = "shared[-_ ]experts?";
+
+/// "2 shared experts", "a shared expert", "n_shared_experts=2"; none where the number is not stated.
+std::optional<int64_t> countOfShared(llvm::StringRef text) {
+  if (std::optional<int64_t> count = ownNumber(text, ("[0-9]+ " + sharedExperts).str()))
+    return count;
+  if (std::optional<int64_t> count = ownNumber(text, ("((n|num)_)?" + sharedExperts + " ?[=:] ?[0-9]+").str()))
+    return count;
+  if (hasWords(text, "routed( experts?)?"))
+    if (std::optional<int64_t> count = ownNumber(text, "[0-9]+ shared"))
+      return count;
+  constexpr llvm::StringLiteral numbers[] = {"(a|one|a single|single)", "two", "three", "four"};
+  for (size_t index = 0; index < std::size(numbers); ++index)
+    if (isOwn(text, (numbers[index] + " " + sharedExperts).str()))
+      return static_cast<int64_t>(index) + 1;
+  return std::nullopt;
+}
+
+/// Experts that all tokens pass are one of their inner sizes together: as a row states it, or as many as those of the
+/// others.
+void setShared(Fields &fields, llvm::StringRef text, TransformerShape &shape) {
+  const std::string size = ("(moe[-_ ])?" + sharedExperts +
+                            "([-_ ](ffn|intermediate|hidden|inner))?([-_ ]size)?( ?[=:] ?| of size | of | )[0-9]+")
+                               .str();
+  const bool isSized =
+      llvm::Regex("shared[-_ ]expert([-_ ](ffn|intermediate|hidden|inner)| of )", llvm::Regex::IgnoreCase).match(text);
+  if (std::optional<int64_t> inner = isSized ? ownNumber(text, size) : std::nullopt)
+    shape.sharedInner = *inner;
+  else if (std::optional<int64_t> count = countOfShared(text))
+    shape.sharedInner = std::min(*count, mostShared) * shape.inner;
+  else if (isOwn(text, sharedExperts))
+    fields.leaveOut("shared experts whose size is not stated");
+  if (shape.sharedInner > mostColumns)
+    fields.leaveOut("shared experts are larger than those of any model");
+}
+
+/// "first 3 layers dense", "first_k_dense_replace=1", "moe_layer_freq=2", "MoE every other layer".
+bool hasDenseLayers(llvm::StringRef text) {
+  constexpr llvm::StringLiteral some =
+      "first[-_ ]k[-_ ]dense[-_ ]replace|"
+      "first ([0-9a-z]+ )?layers?( is| are|:)? dense|"
+      "([0-9]+|one|two|three|first|initial|leading|some) dense (first )?layers?|"
+      "dense (first|initial|leading) ([0-9a-z]+ )?layers?|"
+      "(interleav(ed|ing)|alternat(e|ed|ing)) (dense|moe)[a-z]*( and |/| & )(dense|moe)|"
+      "(moe|experts?)( layers?)?( is| are)?( in| at)? every (other|second|third|fourth|[2-9](nd|rd|th)?) layers?|"
+      "every (other|second|third|fourth|[2-9](nd|rd|th)?) layers?( is| are| has)?( an?)? (moe|experts?)";
+  constexpr llvm::StringLiteral steps =
+      "(moe[-_ ](layer[-_ ])?(freq|frequency|interval)|interleave[-_ ]moe[-_ ]layer[-_ ]step)";
+  const bool isStepped = isOn(text, steps) && numberIn(text, (steps + "[ =:]*([0-9]+)").str(), /*group=*/4) != 1;
+  return isStepped || isOwn(text, some);
+}
+
+/// The positions of "sliding window 4096", "sliding_window=4k", "4,096-token sliding window"; none where they are not
+/// stated.
+std::optional<int64_t> windowIn(std::string text) {
+  llvm::erase(text, ',');
+  constexpr llvm::StringLiteral behind = "sliding[-_ ]window([-_ ](size|attention))*( of|[=:(])* *([0-9]+)(k?)",
+                                front = "([0-9]+)(k?)[- ](tokens?|positions?)?[- ]?sliding[-_ ]window";
+  llvm::SmallVector<llvm::StringRef, 8> groups;
+  constexpr int64_t thousand = 1024;
+  int64_t number = 0;
+  if (llvm::Regex(behind, llvm::Regex::IgnoreCase).match(text, &groups) && !groups[4].getAsInteger(10, number))
+    return groups[5].empty() ? number : number * thousand;
+  if (llvm::Regex(front, llvm::Regex::IgnoreCase).match(text, &groups) && !groups[1].getAsInteger(10, number))
+    return groups[2].empty() ? number : number * thousand;
+  return std::nullopt;
+}
+
+} // namespace
+
+void setParts(Fields &fields, TransformerShape &shape) {
+  const std::string text = (fields.text("model_family") + "; " + fields.text("notes")).str();
+  constexpr llvm::StringLiteral windows = "sliding[-_ ]windows?|swa|windowed[-_ ]attention|local( and global|/global)?"
+                                          "[-_ ]attention";
+  if (isOwn(text, windows) && windowIn(text).value_or(0) < shape.sequence)
+    fields.leaveOut("attention in windows");
+  if (shape.experts == 0)
+    return;
+  if (hasDenseLayers(text))
+    fields.leaveOut("some layers are dense beside layers with experts");
+  setShared(fields, text, shape);
+}
+
+} // namespace apc

@@ -66,5 +66,8 @@ void setCluster(Fields &fields, llvm::StringRef hardware, int64_t devicesOfNode,
 /// The runtime that the words of \p text name: a framework, its kernels; none where no word is known. Below ZeRO 3
 /// sums of gradients run beside kernels where the framework's do, or the words say so.
 void setRuntime(llvm::StringRef text, Measurement &into);
+/// Of a row in f32 with cluster and runtime that says TF32 in \p precision or \p notes: its products run so; a reason
+/// where no device can.
+void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, Measurement &into);
 
 } // namespace apc

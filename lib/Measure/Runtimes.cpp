@@ -2,6 +2,8 @@
 #include "Fields.h"
 #include "Remarks.h"
 
+#include "apc/Cluster/Cluster.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -108,6 +110,19 @@ bool overlapsSums(llvm::StringRef text, bool usually) {
 }
 
 } // namespace
+
+void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, Measurement &into) {
+  constexpr llvm::StringLiteral tf32 = "(allow[-_ ]?)?tf32";
+  if (fields.isLeftOut() || into.precision != PrecisionChoice::Fp32 || !(isOwn(precision, tf32) || isOwn(notes, tf32)))
+    return;
+  const Device device = llvm::cantFail(loadCluster(into.cluster)).pool.device;
+  if (!device.peakFlopsPerSecond.count(NumberFormat::TF32))
+    return fields.leaveOut("TF32 on devices that have none");
+  if (!device.tf32ForF32)
+    into.overrides.push_back("device.tf32_for_f32=true");
+  if (llvm::cantFail(loadRuntime(into.runtime)).fullF32Products)
+    into.runtime += "-tf32";
+}
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
   const auto *found = llvm::find_if(

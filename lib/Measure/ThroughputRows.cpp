@@ -235,6 +235,7 @@ Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {
   setPrecision(fields, fields.text("precision"), row);
   setCluster(fields, fields.text("hardware"), fields.whole("gpus_per_node", 0, /*least=*/0), row);
   setRuntime(softwareOf(fields), row);
+  setTf32(fields, fields.text("precision"), fields.text("notes"), row);
   if (!fields.isLeftOut())
     checkDegrees(fields, row);
   return row;

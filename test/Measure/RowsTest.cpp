@@ -212,6 +212,28 @@ TEST_CASE("precisions have several names") {
     CHECK(precisionOf(text) == PrecisionChoice::Fp32);
 }
 
+TEST_CASE("products of f32 run in TF32 where a row says so") {
+  auto rowOf = [](const char *precision, const char *notes, const char *hardware = "A100-80GB") {
+    return readRows({throughputCells({{"precision", precision}, {"notes", notes}, {"hardware", hardware}})})[0];
+  };
+  auto runtimeOf = [&](const char *precision, const char *notes) {
+    CHECK(rowOf(precision, notes).precision == PrecisionChoice::Fp32);
+    return rowOf(precision, notes).runtime;
+  };
+  for (const char *precision : {"TF32", "fp32 (TF32)", "tf32 mixed"})
+    CHECK(runtimeOf(precision, "") == "torch-compiled-tf32");
+  for (const char *notes : {"TF32 on", "allow_tf32=True", "torch.backends.cuda.matmul.allow_tf32 = True"})
+    CHECK(runtimeOf("fp32", notes) == "torch-compiled-tf32");
+  for (const char *notes : {"", "no TF32", "allow_tf32=False", "TF32 disabled", "slower than TF32"})
+    CHECK(runtimeOf("fp32", notes) == "torch-compiled");
+  CHECK(runtimeOf("TF32", "torchtitan, eager") == "torch-eager-tf32");
+  CHECK(runtimeOf("TF32", "llm-foundry") == "torch-eager-2023-tf32");
+  CHECK(runtimeOf("TF32", "Megatron-LM") == "megatron-2023-unfused"); // has it
+  CHECK(rowOf("bf16", "TF32 on").runtime == "torch-compiled");
+  CHECK(rowOf("TF32", "", "V100-SXM2-32GB").leftOut == "TF32 on devices that have none");
+  CHECK(rowOf("TF32", "", "AMD MI300X").overrides == std::vector<std::string>{"device.tf32_for_f32=true"});
+}
+
 TEST_CASE("rows that cannot be used have a reason") {
   CHECK(reasonOf({{"notes", "shard-largest-dimension heuristic"}}) == "a heuristic cuts the weights");
   CHECK(reasonOf({{"trust", "C"}}) == "trust C");

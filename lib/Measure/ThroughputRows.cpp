@@ -5,7 +5,6 @@
 #include "apc/Schedule/Pipeline/Schedules.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
 
 namespace apc {
 

@@ -91,6 +91,22 @@ TEST_CASE("exports of known models have their published parameters and FLOPs") {
   }
 }
 
+TEST_CASE("a sequence longer than the table of positions is refused, whatever its length") {
+  std::string path = shared + "/models/bert_large.onnx";
+  if (isAbsent(path))
+    return;
+  for (int64_t length : {513, 65536, 65537, 131072}) {
+    CAPTURE(length);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    apc::ImportOptions options;
+    options.dims = {{"batch", 1}, {"seq", length}};
+    auto model = apc::importOnnx(path, options, context);
+    bool imported = static_cast<bool>(model);
+    REQUIRE_FALSE(imported);
+    CHECK_THAT(apc::takeMessage(model.takeError()).second, Catch::Contains("picks element 512 of a dim of 512"));
+  }
+}
+
 namespace {
 
 /// Imports the file; dims that it asks for are bound to 4, `dims` aside. The message of the failure, or "".

@@ -64,6 +64,26 @@ TEST_CASE("constant indices lie inside the dim that they pick from") {
                                                          " of a dim of 4, which has -4 to 3"));
 }
 
+TEST_CASE("positions of any number lie inside the table that they pick from") {
+  // [0, 1, ...] of each row of x, from `first` on.
+  auto graphWith = [](const std::string &first, const std::string &length) {
+    return serialize(intTensor("initializer", "zero", {}, {"0"}) + intTensor("initializer", "one", {}, {"1"}) +
+                     intTensor("initializer", "first", {}, {first}) + intTensor("initializer", "front", {"1"}, {"0"}) +
+                     emptyWeight("table", {"131072", "2"}) + node("Shape", {"x"}, {"dims"}) +
+                     node("Gather", {"dims", "one"}, {"length"}, integer("axis", 0)) +
+                     node("Range", {"zero", "length", "one"}, {"count"}) + node("Add", {"count", "first"}, {"places"}) +
+                     node("Unsqueeze", {"places", "front"}, {"row"}) + node("Expand", {"row", "dims"}, {"all"}) +
+                     node("Gather", {"table", "all"}, {"y"}, "name: \"rows\"") + input("x", {"2", length}) +
+                     output("y"));
+  };
+  for (const char *length : {"1024", "131072"})
+    CHECK_THAT(importText(graphWith("0", length))->text(), Contains("apc.gather"));
+  CHECK_THAT(importError(graphWith("2", "131072")), Contains("op 'rows' (Gather) picks element 131072 of a dim of "
+                                                             "131072, which has -131072 to 131071"));
+  CHECK_THAT(importError(graphWith("0", "200000")), Contains("picks element 131072 of a dim of 131072"));
+  CHECK_THAT(importError(graphWith("-131073", "8")), Contains("picks element -131073 of a dim of 131072"));
+}
+
 TEST_CASE("weights that a shape depends on are read after all") {
   auto model = importText(serialize(node("Resize", {"x", "", "scales"}, {"y"}) +
                                     "initializer { name: \"scales\" data_type: 1 dims: 4 float_data: 1 float_data: 1 "

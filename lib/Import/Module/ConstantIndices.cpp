@@ -4,6 +4,7 @@
 #include "apc/IR/MainFunction.h"
 #include "apc/IR/Ops/Indexing/Indexing.h"
 #include "apc/IR/PlaceName.h"
+#include "apc/IR/Progression.h"
 #include "apc/Support/Error.h"
 
 namespace apc::onnx {
@@ -18,6 +19,14 @@ static std::optional<int64_t> outsideOf(mlir::DenseElementsAttr indices, int64_t
   return std::nullopt;
 }
 
+/// The same, of indices of whatever number where they grow evenly, and of the others where they are at hand.
+static std::optional<int64_t> outsideOf(ImportState &state, mlir::Value indices, int64_t size) {
+  if (std::optional<Progression> numbers = progressionOf(indices))
+    return numbers->outside(-size, size);
+  mlir::DenseElementsAttr data = state.findData(indices);
+  return data ? outsideOf(data, size) : std::nullopt;
+}
+
 llvm::Error checkConstantIndices(ImportState &state) {
   auto main = mainOf(*state.module);
   if (!main)
@@ -25,9 +34,8 @@ llvm::Error checkConstantIndices(ImportState &state) {
   for (GatherOp gather : main.getOps<GatherOp>()) {
     llvm::ArrayRef<int64_t> data = dimsOf(gather.getData());
     const auto rank = static_cast<int64_t>(data.size()), axis = static_cast<int64_t>(gather.getAxis());
-    mlir::DenseElementsAttr indices = state.findData(gather.getIndices());
-    const int64_t size = indices ? data[static_cast<size_t>(axis < 0 ? axis + rank : axis)] : 0;
-    if (std::optional<int64_t> index = indices ? outsideOf(indices, size) : std::nullopt)
+    const int64_t size = data[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+    if (std::optional<int64_t> index = outsideOf(state, gather.getIndices(), size))
       return inputError("{0}: op '{1}' (Gather) picks element {2} of a dim of {3}, which has {4} to {5}; where a --dim "
                         "says how many positions there are, {3} or fewer are accepted",
                         state.source, placeName(gather), *index, size, -size, size - 1);

@@ -116,6 +116,32 @@ func.func @causal(%q: tensor<2x8x4x32xf16>, %k: tensor<2x8x4x32xf16>) {
   return
 }
 
+// Ranges are as good as constants, whatever their length; f16 does not tell all positions apart.
+func.func @causal_of_ranges(%q: tensor<1x1x131072x32xf16>) {
+  %zero = apc.constant dense<0> : tensor<i64>
+  %one = apc.constant dense<1> : tensor<i64>
+  %end = apc.constant dense<131072> : tensor<i64>
+  %column = apc.constant dense<1> : tensor<1xi64>
+  %keys = "apc.range"(%zero, %end, %one) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<131072xi64>
+  %queries = "apc.unsqueeze"(%keys, %column) : (tensor<131072xi64>, tensor<1xi64>) -> tensor<131072x1xi64>
+  %later = "apc.less"(%queries, %keys) : (tensor<131072x1xi64>, tensor<131072xi64>) -> tensor<131072x131072xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=131072 causal}
+  %0 = "apc.softmax_attention"(%q, %q, %q, %later) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<131072x131072xi1>) -> tensor<1x1x131072x32xf16>
+  %next = "apc.add"(%queries, %one) : (tensor<131072x1xi64>, tensor<i64>) -> tensor<131072x1xi64>
+  %earlier = "apc.less"(%keys, %next) : (tensor<131072xi64>, tensor<131072x1xi64>) -> tensor<131072x131072xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=131072 causal}
+  %1 = "apc.softmax_attention"(%q, %q, %q, %earlier) {fill = -6.55e+04 : f32} : (tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<131072x131072xi1>) -> tensor<1x1x131072x32xf16>
+  %far = "apc.less_or_equal"(%keys, %next) : (tensor<131072xi64>, tensor<131072x1xi64>) -> tensor<131072x131072xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=131072 masked}
+  %2 = "apc.softmax_attention"(%q, %q, %q, %far) {fill = -6.55e+04 : f32} : (tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<131072x131072xi1>) -> tensor<1x1x131072x32xf16>
+  %halves = "apc.cast"(%keys) {to = 10 : i64} : (tensor<131072xi64>) -> tensor<131072xf16>
+  %rows = "apc.unsqueeze"(%halves, %column) : (tensor<131072xf16>, tensor<1xi64>) -> tensor<131072x1xf16>
+  %rough = "apc.less"(%rows, %halves) : (tensor<131072x1xf16>, tensor<131072xf16>) -> tensor<131072x131072xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=131072 masked}
+  %3 = "apc.softmax_attention"(%q, %q, %q, %rough) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<1x1x131072x32xf16>, tensor<131072x131072xi1>) -> tensor<1x1x131072x32xf16>
+  return
+}
+
 func.func @attention_gradients(%q: tensor<2x32x16x8xf32>, %k: tensor<2x8x24x8xf32>, %v: tensor<2x8x24x4xf32>, %mask: tensor<16x24xf32>, %dy: tensor<2x32x16x4xf32>) {
   // CHECK: apc.softmax_attention_query_grad: b0 (kv g) s d, b0 kv t d, b0 kv t e, s t, b0 (kv g) s e -> b0 (kv g) s d {b0=2, kv=8, g=4, s=16, t=24 !, d=8 !, e=4 !} linear={4} flops=0.625 attention={d=8 t=24 masked}{{$}}
   %0 = "apc.softmax_attention_query_grad"(%q, %k, %v, %mask, %dy) : (tensor<2x32x16x8xf32>, tensor<2x8x24x8xf32>, tensor<2x8x24x4xf32>, tensor<16x24xf32>, tensor<2x32x16x4xf32>) -> tensor<2x32x16x8xf32>

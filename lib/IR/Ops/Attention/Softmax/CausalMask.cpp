@@ -1,9 +1,9 @@
 // Comparisons of positions, looked through casts and views.
 #include "CausalMask.h"
 
-#include "apc/IR/Operator.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
+#include "apc/IR/Progression.h"
 
 namespace apc {
 
@@ -18,32 +18,10 @@ mlir::Value throughViews(mlir::Value value) {
   return value;
 }
 
-/// Are the integers 0, 1, ..., `count` - 1? Every rule of an attention asks, so those of 64 bits are read in place.
-bool areNumbersUpTo(mlir::DenseElementsAttr ints, size_t count) {
-  if (!ints || !ints.getElementType().isIntOrIndex() || static_cast<size_t>(ints.getNumElements()) != count)
-    return false;
-  auto areCounted = [](auto &&numbers) {
-    return llvm::all_of(llvm::enumerate(numbers),
-                        [](const auto &entry) { return entry.value() == static_cast<int64_t>(entry.index()); });
-  };
-  if (auto wide = ints.tryGetValues<int64_t>(); mlir::succeeded(wide))
-    return areCounted(*wide);
-  return areCounted(Tensor::read(ints).ints);
-}
-
-/// The dim, counted from the last, along which `value` has the numbers 0, 1, ...; none for other values.
-std::optional<size_t> positionsDim(mlir::Value value) {
-  auto dims = dimsOf(value);
-  std::optional<size_t> along;
-  size_t count = 1;
-  for (auto [index, size] : llvm::enumerate(dims))
-    if (size > 1) {
-      if (along)
-        return std::nullopt;
-      along = dims.size() - 1 - index;
-      count = static_cast<size_t>(size);
-    }
-  return along && areNumbersUpTo(constantOf(throughViews(value)), count) ? along : std::nullopt;
+/// The number of position 0, where `value` has numbers that grow by 1 along a dim, counted from the last.
+std::optional<int64_t> startAlong(mlir::Value value, size_t dim) {
+  std::optional<Progression> numbers = progressionOf(value);
+  return numbers && numbers->step == 1 && numbers->dim == dim ? std::optional(numbers->first) : std::nullopt;
 }
 
 /// Holds where `less` is below `more`, or also where both are equal.
@@ -73,10 +51,11 @@ bool isCausalMask(mlir::Value mask, bool seen) {
   if (!comparison || !isSquare)
     return false;
   constexpr size_t keys = 0, queries = 1;
-  std::optional<size_t> less = positionsDim(comparison->less), more = positionsDim(comparison->more);
-  // Seen where key <= query, hidden where query < key.
-  return seen ? less == keys && more == queries && comparison->orEqual
-              : less == queries && more == keys && !comparison->orEqual;
+  std::optional<int64_t> less = startAlong(comparison->less, seen ? keys : queries),
+                         more = startAlong(comparison->more, seen ? queries : keys);
+  // Holds where the position of `less` is below the other's plus so much. Seen where key < query + 1, hidden where
+  // query < key.
+  return less && more && *more - *less + (comparison->orEqual ? 1 : 0) == (seen ? 1 : 0);
 }
 
 } // namespace apc

@@ -6,7 +6,8 @@
 namespace apc {
 
 /// True where `mask`, of bools that are `seen` where a query sees a key, is proven to hide all later keys and no other:
-/// a comparison of positions 0, 1, ... of queries, along the last dim but one, with those of keys, along the last.
+/// a comparison of positions of queries, along the last dim but one, with those of keys, along the last, which are
+/// progressions (Progression.h) of whatever length.
 ///
 ///   Less(Unsqueeze([0, 1, 2]), [0, 1, 2]) with seen = false: query 1 sees keys 0 and 1
 bool isCausalMask(mlir::Value mask, bool seen);

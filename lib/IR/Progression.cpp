@@ -112,6 +112,13 @@ std::optional<Progression> ofRange(RangeOp op) {
   return start && delta ? progress(*start, *delta, dimsOf(op.getOutput()).front(), 0) : std::nullopt;
 }
 
+std::optional<Progression> ofFill(ConstantOfShapeOp op) {
+  if (!op.getValue())
+    return Progression();
+  auto fill = llvm::dyn_cast<mlir::DenseElementsAttr>(*op.getValue());
+  return fill ? progressionIn(fill) : std::nullopt;
+}
+
 /// The same elements in the same order under another shape: the dim of the numbers must be a dim of it.
 std::optional<Progression> ofView(mlir::Operation *op, unsigned depth) {
   std::optional<Progression> numbers = progressionOf(op->getOperand(0), depth);
@@ -176,6 +183,7 @@ std::optional<Progression> progressionOf(mlir::Value value, unsigned depth) {
     return std::nullopt;
   auto made = llvm::TypeSwitch<mlir::Operation *, std::optional<Progression>>(op)
                   .Case(ofRange)
+                  .Case(ofFill)
                   .Case<CastOp, CastLikeOp, IdentityOp, ExpandOp>(
                       [&](auto op) { return progressionOf(op->getOperand(0), depth + 1); })
                   .Case<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>([&](auto op) { return ofView(op, depth + 1); })

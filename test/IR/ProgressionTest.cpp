@@ -78,6 +78,14 @@ TEST_CASE("Ranges of any length are progressions") {
   CHECK(op("range", "%half, %realEnd, %realOne", reals, longReals) == "none"); // not whole
 }
 
+TEST_CASE("Tensors filled with one number are progressions of one") {
+  CHECK(op("constant_of_shape", "%parts", "tensor<2xi64>", "tensor<2x65536xf32>") == "0 0 1 0");
+  CHECK(op("constant_of_shape", "%parts", "tensor<2xi64>", "tensor<2x65536xi64>", "value = dense<3> : tensor<1xi64>") ==
+        "3 0 1 0");
+  CHECK(op("constant_of_shape", "%parts", "tensor<2xi64>", "tensor<2x65536xf32>",
+           "value = dense<0.5> : tensor<1xf32>") == "none");
+}
+
 TEST_CASE("Views, casts, slices and sums with a number keep a progression") {
   CHECK(op("reshape", "%range, %column", row + ", tensor<2xi64>", "tensor<131072x1xi64>") == "0 1 131072 1");
   CHECK(op("reshape", "%range, %parts", row + ", tensor<2xi64>", "tensor<2x65536xi64>") == "none");

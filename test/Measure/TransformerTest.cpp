@@ -1,6 +1,7 @@
 // Models of given sizes: their parameters by closed forms, and that their parts are recognised.
 #include "apc/Measure/Transformer.h"
 #include "apc/IR/Apc.h"
+#include "apc/IR/Ops/Attention/Attention.h"
 #include "apc/IR/Program/Statistics.h"
 #include "apc/Import/Import.h"
 #include "apc/Interpret/Compare.h"
@@ -82,6 +83,23 @@ TEST_CASE("a Llama has products of queries, keys, values and three of its inner 
   CHECK(found.rmsNorm == 7);
   CHECK(found.swish == 3);
   CHECK(found.rotation == 6);
+}
+
+TEST_CASE("attention of sequences of any length is causal") {
+  for (int64_t sequence : {2048, 65536, 65537, 131072, 1 << 20})
+    for (TransformerShape shape : {gpt(), llama()}) {
+      CAPTURE(sequence, shape.hasRmsNorm);
+      shape.sequence = sequence;
+      Imported model(shape);
+      REQUIRE(model.recognize().attention == 3);
+      model.model.module->walk([&](SoftmaxAttentionOp op) {
+        mlir::FailureOr<FactorRule> rule = op.getRule();
+        REQUIRE(mlir::succeeded(rule));
+        REQUIRE(rule->attention);
+        CHECK(rule->attention->causal);
+        CHECK_FALSE(rule->attention->masked);
+      });
+    }
 }
 
 TEST_CASE("tables hold words, positions and, where they are not tied, logits") {

@@ -38,6 +38,7 @@ public:
   /// A parameter: an initializer of floats whose data lies in a file that is not there.
   std::string weight(llvm::StringRef name, llvm::ArrayRef<int64_t> dims);
   std::string scalar(llvm::StringRef name, double number);
+  std::string integer(llvm::StringRef name, int64_t number);                   ///< no dims
   std::string integers(llvm::StringRef name, llvm::ArrayRef<int64_t> numbers); ///< one dim
   /// A node with one result, of which it returns the name.
   std::string node(llvm::StringRef operatorName, llvm::StringRef result, llvm::ArrayRef<std::string> operands,

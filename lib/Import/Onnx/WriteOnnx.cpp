@@ -84,6 +84,11 @@ std::string OnnxWriter::scalar(llvm::StringRef name, double number) {
   return name.str();
 }
 
+std::string OnnxWriter::integer(llvm::StringRef name, int64_t number) {
+  model->tensor(name, integerType).add_int64_data(number);
+  return name.str();
+}
+
 std::string OnnxWriter::integers(llvm::StringRef name, llvm::ArrayRef<int64_t> numbers) {
   onnx::TensorProto &tensor = model->tensor(name, integerType);
   tensor.add_dims(static_cast<int64_t>(numbers.size()));

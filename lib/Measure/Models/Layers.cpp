@@ -2,7 +2,6 @@
 #include "Layers.h"
 
 #include <cmath>
-#include <numeric>
 
 namespace apc {
 
@@ -18,6 +17,8 @@ LayerWriter::LayerWriter(const TransformerShape &shape) : shape(shape), onnx("tr
   onnx.scalar("small", 1e-5);
   onnx.scalar("lowest", -1e9);
   onnx.scalar("score_scale", 1 / std::sqrt(static_cast<double>(shape.headSize)));
+  onnx.integer("zero", 0);
+  onnx.integer("one", 1);
   onnx.integers("third_dim", {2});
   onnx.integers("last_dim", {-1});
 }
@@ -35,9 +36,7 @@ std::string LayerWriter::multiply(const std::string &at, const std::string &a, c
 }
 
 std::string LayerWriter::countUp(const std::string &name, int64_t size) {
-  std::vector<int64_t> all(static_cast<size_t>(size));
-  std::iota(all.begin(), all.end(), 0);
-  return onnx.integers(name, all);
+  return onnx.node("Range", name, {"zero", onnx.integer(name + "/end", size), "one"});
 }
 
 std::string LayerWriter::numbers(const std::string &at, int64_t size) {

@@ -86,7 +86,7 @@ TEST_CASE("a Llama has products of queries, keys, values and three of its inner 
 }
 
 TEST_CASE("attention of sequences of any length is causal") {
-  for (int64_t sequence : {2048, 65536, 65537, 131072, 1 << 20})
+  for (int64_t sequence : {32, 2048, 65536, 65537, 131072, 1 << 20})
     for (TransformerShape shape : {gpt(), llama()}) {
       CAPTURE(sequence, shape.hasRmsNorm);
       shape.sequence = sequence;

@@ -113,6 +113,15 @@ func.func @causal(%q: tensor<2x8x4x32xf16>, %k: tensor<2x8x4x32xf16>) {
   %late = "apc.less"(%queries, %zeros) : (tensor<4x1xi64>, tensor<4xi64>) -> tensor<4x4xi1>
   // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
   %3 = "apc.softmax_attention"(%q, %k, %k, %late) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  // Bools of a comparison that is folded are as good.
+  %seen = apc.constant dense<[[true, false, false, false], [true, true, false, false], [true, true, true, false], [true, true, true, true]]> : tensor<4x4xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 causal}
+  %4 = "apc.softmax_attention"(%q, %k, %k, %seen) {fill = -6.55e+04 : f32} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
+  %5 = "apc.softmax_attention"(%q, %k, %k, %seen) {fill = -6.55e+04 : f32, seen = 0 : i64} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
+  %own = apc.constant dense<[[true, false, false, false], [true, true, false, false], [false, true, true, false], [true, true, true, true]]> : tensor<4x4xi1>
+  // CHECK: apc.softmax_attention: {{.*}}attention={d=32 t=4 masked}
+  %6 = "apc.softmax_attention"(%q, %k, %k, %own) {fill = -6.55e+04 : f32} : (tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<2x8x4x32xf16>, tensor<4x4xi1>) -> tensor<2x8x4x32xf16>
   return
 }
 

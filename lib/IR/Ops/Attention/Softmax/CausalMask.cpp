@@ -1,4 +1,4 @@
-// Comparisons of positions, looked through casts and views.
+// Comparisons of positions, looked through casts and views, and their bools where short sequences leave these.
 #include "CausalMask.h"
 
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
@@ -39,6 +39,19 @@ std::optional<Comparison> comparisonOf(mlir::Value value) {
   return std::nullopt;
 }
 
+/// Do bools of n x n positions, for each of the dims in front, say `seen` up to the diagonal and nowhere else?
+bool isTriangle(mlir::DenseElementsAttr bools, bool seen) {
+  auto dims = bools.getType().getShape();
+  if (!bools.getElementType().isInteger(1) || dims.size() < 2 || dims.back() < 2 || dims.back() != dims.end()[-2])
+    return false;
+  int64_t index = 0, positions = dims.back();
+  return llvm::all_of(bools.getValues<bool>(), [&](bool value) {
+    int64_t key = index % positions, query = index / positions % positions;
+    ++index;
+    return (key <= query) == (value == seen);
+  });
+}
+
 } // namespace
 
 bool isCausalMask(mlir::Value mask, bool seen) {
@@ -48,6 +61,8 @@ bool isCausalMask(mlir::Value mask, bool seen) {
   constexpr size_t numScores = 2; // of queries, of keys
   bool isSquare = scores.size() >= numScores && dims.size() >= numScores &&
                   llvm::equal(llvm::ArrayRef(scores).take_back(numScores), llvm::ArrayRef(dims).take_back(numScores));
+  if (mlir::DenseElementsAttr bools = constantOf(compared))
+    return isSquare && isTriangle(bools, seen);
   if (!comparison || !isSquare)
     return false;
   constexpr size_t keys = 0, queries = 1;

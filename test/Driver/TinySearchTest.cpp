@@ -96,3 +96,15 @@ TEST_CASE("On tiny models dp and ilp find the same optimum, with and without a m
   CHECK(tally.numNear > 0.9 * static_cast<double>(numProblems));
   CHECK(tally.sumOfDistances <= 0.03 * static_cast<double>(tally.numNear));
 }
+
+TEST_CASE("Where programs need more memory than searches count, auto finds nothing slower than dp does") {
+  PlanRequest request = requestOf({"tiny/mixer/model.onnx", 6, "cpu-local"});
+  for (int64_t limit : {5731, 6447, 8000}) {
+    INFO("limit " << limit);
+    request.memoryLimitBytes = limit;
+    request.search = "auto";
+    const double seconds = valueOf(planModel(request, controlOf())).stepSeconds;
+    request.search = "dp";
+    CHECK(seconds <= valueOf(planModel(request, controlOf())).stepSeconds * (1 + rounding));
+  }
+}

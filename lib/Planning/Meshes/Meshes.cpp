@@ -207,14 +207,32 @@ static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
   return request;
 }
 
+/// The better one of two choices for a task. The bound of \p choice stays: its space holds that of \p other.
+static MeshChoice betterOf(const PlanningTask &task, MeshChoice choice, MeshChoice other) {
+  if (!other.best || (choice.best && !isBetter(rankOf(task, *other.best), rankOf(task, *choice.best))))
+    return choice;
+  other.lowerBoundSeconds = choice.lowerBoundSeconds;
+  other.unlimitedBoundSeconds = choice.unlimitedBoundSeconds;
+  other.status = SearchStatus::Feasible;
+  other.times += choice.times;
+  return other;
+}
+
+static std::optional<double> fasterOf(const PlanningTask &task, const MeshChoice &choice) {
+  if (!choice.best)
+    return task.knownSeconds;
+  return std::min(choice.best->seconds(), task.knownSeconds.value_or(HUGE_VAL));
+}
+
+static constexpr double littleTime = 0.01; ///< of the time limit
+
 /// The sums of a large space count the memory of copies by guess; a space without them may hold what they hide. First
 /// answers do without, unless there is none or the second search takes little.
-llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+static llvm::Expected<MeshChoice> chooseWithFewerCopies(const PlanningTask &task) {
   const Stopwatch watch(*task.control.clock);
   llvm::Expected<MeshChoice> choice = chooseOnce(task);
-  constexpr double little = 0.01; // of the time limit
   bool isFirst = choice && choice->best && task.control.effort != PlanningEffort::Proofs &&
-                 watch.seconds() > little * task.request.timeLimitSeconds;
+                 watch.seconds() > littleTime * task.request.timeLimitSeconds;
   bool isEnough = choice && (choice->isByFirstSums || isFirst || (choice->best && takesAny(task.request)));
   if (!choice || isEnough || task.isOutOfTime(PlanningTask::Part::Search))
     return choice;
@@ -226,20 +244,35 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   smaller.fusion = task.fusion;
   if (task.graph.overlaps) // mixtures of weightings take a search each
     smaller.control.effort = PlanningEffort::FirstAnswers;
-  smaller.knownSeconds = task.knownSeconds;
-  if (choice->best)
-    smaller.knownSeconds = std::min(choice->best->seconds(), smaller.knownSeconds.value_or(HUGE_VAL));
+  smaller.knownSeconds = fasterOf(task, *choice);
   llvm::Expected<MeshChoice> other = chooseOnce(smaller);
   if (!other)
     return other.takeError();
-  if (!other->best || (choice->best && !isBetter(rankOf(task, *other->best), rankOf(task, *choice->best))))
+  return betterOf(task, std::move(*choice), std::move(*other));
+}
+
+/// Might `dp` by itself find something better in little time? Where memory binds, it comes to other sums and limits
+/// than `auto` does, which goes on from its first answers.
+static bool isWorthDp(const PlanningTask &task, const MeshChoice &choice, double seconds) {
+  const bool isProven =
+      choice.best && choice.lowerBoundSeconds >= choice.best->seconds() * (1 - task.request.gapTolerance);
+  const bool isAsked = task.search.name == defaultSearch && task.control.effort == PlanningEffort::Proofs;
+  return isAsked && !choice.isByFirstSums && !isProven && !takesAny(task.request) && !task.graph.overlaps &&
+         seconds <= littleTime * task.request.timeLimitSeconds && !task.isOutOfTime(PlanningTask::Part::Search);
+}
+
+llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
+  const Stopwatch watch(*task.control.clock);
+  llvm::Expected<MeshChoice> choice = chooseWithFewerCopies(task);
+  if (!choice || !isWorthDp(task, *choice, watch.seconds()))
     return choice;
-  // The bound of the larger space stays.
-  other->lowerBoundSeconds = choice->lowerBoundSeconds;
-  other->unlimitedBoundSeconds = choice->unlimitedBoundSeconds;
-  other->status = SearchStatus::Feasible;
-  other->times += choice->times;
-  return other;
+  PlanningTask byItself = task;
+  byItself.search = llvm::cantFail(findSearch("dp"));
+  byItself.knownSeconds = fasterOf(task, *choice);
+  llvm::Expected<MeshChoice> other = chooseOnce(byItself);
+  if (!other)
+    return other.takeError();
+  return betterOf(task, std::move(*choice), std::move(*other));
 }
 
 } // namespace apc

@@ -9,10 +9,23 @@ namespace apc {
 
 namespace {
 
-/// The number in the first words that match a pattern and tell of the row itself.
+constexpr llvm::StringLiteral digitGroups = "([0-9]{1,3}(,[0-9]{3})+|[0-9]+)"; // two groups
+
+/// The number in the first words that match a pattern and tell of the row itself, in thousands of 1024 where a "k" is
+/// behind it.
 std::optional<int64_t> ownNumber(llvm::StringRef text, llvm::StringRef pattern) {
   std::optional<llvm::StringRef> words = ownWords(text, pattern);
-  return words ? numberIn(*words, "([0-9]+)") : std::nullopt;
+  llvm::SmallVector<llvm::StringRef, 4> groups;
+  int64_t found = 0;
+  if (!words || !llvm::Regex((digitGroups + "(k?)").str(), llvm::Regex::IgnoreCase).match(*words, &groups))
+    return std::nullopt;
+  std::string digits = groups[1].str();
+  llvm::erase(digits, ',');
+  constexpr int64_t most = int64_t(1) << 40; // greater ones are slips
+  if (llvm::StringRef(digits).getAsInteger(10, found) || found > most)
+    return std::nullopt;
+  constexpr int64_t thousand = 1024;
+  return groups[3].empty() ? found : found * thousand;
 }
 
 constexpr int64_t mostShared = 1 << 10, mostColumns = 1 << 24; // greater numbers are slips
@@ -38,9 +51,10 @@ std::optional<int64_t> countOfShared(llvm::StringRef text) {
 /// Experts that all tokens pass are one of their inner sizes together: as a row states it, or as many as those of the
 /// others.
 void setShared(Fields &fields, llvm::StringRef text, TransformerShape &shape) {
-  const std::string size = ("(moe[-_ ])?" + sharedExperts +
-                            "([-_ ](ffn|intermediate|hidden|inner))?([-_ ]size)?( ?[=:] ?| of size | of | )[0-9]+")
-                               .str();
+  const std::string size =
+      ("(moe[-_ ])?" + sharedExperts +
+       "([-_ ](ffn|intermediate|hidden|inner))?([-_ ]size)?( ?[=:] ?| of size | of | )" + digitGroups)
+          .str();
   const bool isSized =
       llvm::Regex("shared[-_ ]expert([-_ ](ffn|intermediate|hidden|inner)| of )", llvm::Regex::IgnoreCase).match(text);
   if (std::optional<int64_t> inner = isSized ? ownNumber(text, size) : std::nullopt)
@@ -57,8 +71,8 @@ void setShared(Fields &fields, llvm::StringRef text, TransformerShape &shape) {
 bool hasDenseLayers(llvm::StringRef text) {
   constexpr llvm::StringLiteral some =
       "first[-_ ]k[-_ ]dense[-_ ]replace|"
-      "first ([0-9a-z]+ )?layers?( is| are|:)? dense|"
-      "([0-9]+|one|two|three|first|initial|leading|some) dense (first )?layers?|"
+      "first ([1-9a-z][0-9a-z]* )?layers?( is| are|:)? dense|"
+      "([1-9][0-9]*|one|two|three|first|initial|leading|some) dense (first )?layers?|"
       "dense (first|initial|leading) ([0-9a-z]+ )?layers?|"
       "(interleav(ed|ing)|alternat(e|ed|ing)) (dense|moe)[a-z]*( and |/| & )(dense|moe)|"
       "(moe|experts?)( layers?)?( is| are)?( in| at)? every (other|second|third|fourth|[2-9](nd|rd|th)?) layers?|"
@@ -69,20 +83,13 @@ bool hasDenseLayers(llvm::StringRef text) {
   return isStepped || isOwn(text, some);
 }
 
-/// The positions of "sliding window 4096", "sliding_window=4k", "4,096-token sliding window"; none where they are not
+/// The positions of "sliding window 4096", "sliding_window = 4k", "4,096-token sliding window"; none where they are not
 /// stated.
-std::optional<int64_t> windowIn(std::string text) {
-  llvm::erase(text, ',');
-  constexpr llvm::StringLiteral behind = "sliding[-_ ]window([-_ ](size|attention))*( of|[=:(])* *([0-9]+)(k?)",
-                                front = "([0-9]+)(k?)[- ](tokens?|positions?)?[- ]?sliding[-_ ]window";
-  llvm::SmallVector<llvm::StringRef, 8> groups;
-  constexpr int64_t thousand = 1024;
-  int64_t number = 0;
-  if (llvm::Regex(behind, llvm::Regex::IgnoreCase).match(text, &groups) && !groups[4].getAsInteger(10, number))
-    return groups[5].empty() ? number : number * thousand;
-  if (llvm::Regex(front, llvm::Regex::IgnoreCase).match(text, &groups) && !groups[1].getAsInteger(10, number))
-    return groups[2].empty() ? number : number * thousand;
-  return std::nullopt;
+std::optional<int64_t> windowIn(llvm::StringRef text) {
+  const std::string behind = ("sliding[-_ ]window([-_ ](size|attention))*( of|[ =:(])* *" + digitGroups + "k?").str(),
+                    front = (digitGroups + "k?[- ](tokens?|positions?)?[- ]?sliding[-_ ]window").str();
+  std::optional<int64_t> window = ownNumber(text, behind);
+  return window ? window : ownNumber(text, front);
 }
 
 } // namespace

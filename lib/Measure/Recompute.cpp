@@ -65,6 +65,8 @@ std::optional<int64_t> layersOfBlock(llvm::StringRef text) {
   static constexpr llvm::StringLiteral others[] = {
       "full",  "recompute", "recomputation", "granularity", "method", "num",   "layer", "layers",  "per", "each",
       "first", "of",        "the",           "in",          "stage",  "chunk", "sp",    "parallel"};
+  if (llvm::Regex("(^|[ ,:=(])-[0-9]").match(text)) // a number below 0
+    return std::nullopt;
   llvm::SmallVector<llvm::StringRef> words;
   llvm::SplitString(text, words, " ,;:=()[]_+&-");
   std::optional<int64_t> layers;

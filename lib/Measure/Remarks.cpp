@@ -20,11 +20,12 @@ constexpr llvm::StringLiteral denied =
 constexpr llvm::StringLiteral compared =
     "(vs[.]?|versus|compar(ed|ison) (with|to|against)|than|unlike|instead of|rather than|against|"
     "as (fast|slow|quick|good|bad|high|low|much|efficient)[a-z]* as|(speed-?up|gain|improvement)s? over) "
-    "((the|a|an|our|plain|stock|vanilla|original|with|using|models?|zero[-_ ]?[0-9]?|fsdp2?|ddp|deepspeed|pytorch) )*";
-/// "=0" and "=0.0", but not "=0.5".
-constexpr llvm::StringLiteral deniedBehind =
-    "^ *([=:] *(0([.]0+)?|no)|[=:]? *(none|false|null|((is |are |was )?not (used|needed|required|enabled))|off|"
-    "disabled))($|[^0-9a-z.]|[.]($|[^0-9]))";
+    "((the|a|an|our|plain|stock|vanilla|original|with|using|models?|of|zero[-_ ]?[0-9]?|fsdp2?|ddp|deepspeed|pytorch) "
+    ")*";
+/// "=0", "=0.0" and ": no", but not "=0.5" or ": no offload", which denies what comes.
+constexpr llvm::StringLiteral deniedBehind = "^ *([=:] *(0([.]0+)?|no *($|[],;.)]))|[=:]? *(none|false|null|((is |are "
+                                             "|was )?not (used|needed|required|enabled))|off|"
+                                             "disabled))($|[^0-9a-z.]|[.]($|[^0-9]))";
 
 bool findsIn(llvm::StringRef text, const std::string &pattern) {
   return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text);
@@ -84,7 +85,7 @@ bool saysOutOfMemory(llvm::StringRef text) {
 
 bool saysBinaryUnits(llvm::StringRef text) { return findsIn(text, "(^|[^a-z])gib($|[^a-z/])"); }
 
-bool saysDecimalUnits(llvm::StringRef text) { return findsIn(text, "(^|[^0-9 a-z-]|[^0-9 -][ -])gb($|[^a-z/])"); }
+bool saysDecimalUnits(llvm::StringRef text) { return findsIn(text, "(^|[^0-9 a-z-]|[^0-9 -][ -])gb($|[^0-9a-z/=])"); }
 
 std::optional<int64_t> classesIn(llvm::StringRef text) {
   const llvm::Regex pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))",
@@ -135,8 +136,12 @@ bool movesToHost(llvm::StringRef text) {
   constexpr llvm::StringLiteral moved =
       "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
       "gradients?|weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
-  const std::string other = "(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+offload[a-z]*";
-  const std::string own = llvm::Regex(other, llvm::Regex::IgnoreCase).sub("", text);
+  const llvm::Regex other("(^|[^0-9a-z])(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+"
+                          "offload[a-z]*",
+                          llvm::Regex::IgnoreCase);
+  std::string own = text.str();
+  while (other.match(own))
+    own = other.sub("\\1", own);
   return isOwn(own, moved) || isOwn(own, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
 }
 

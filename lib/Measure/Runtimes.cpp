@@ -120,8 +120,11 @@ void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, M
     return fields.leaveOut("TF32 on devices that have none");
   if (!device.tf32ForF32)
     into.overrides.push_back("device.tf32_for_f32=true");
-  if (llvm::cantFail(loadRuntime(into.runtime)).fullF32Products)
-    into.runtime += "-tf32";
+  if (!llvm::cantFail(loadRuntime(into.runtime)).fullF32Products)
+    return;
+  into.runtime += "-tf32";
+  if (llvm::Error unknown = loadRuntime(into.runtime).takeError())
+    fields.leaveOut("TF32 under a runtime that is known without it"), llvm::consumeError(std::move(unknown));
 }
 
 void setRuntime(llvm::StringRef text, Measurement &into) {

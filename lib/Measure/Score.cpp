@@ -58,8 +58,8 @@ auto keyOfLimit(const Measurement &row) {
                          row.overrides, row.runtime, row.precision, row.overlaps, row.widensGradients);
 }
 
-/// Rows of one group that differ in their layout alone; rows without a group are in none. The layout decides tables and
-/// routes of a model, too (`setTables`, `setRoutes`).
+/// Rows of one group that differ in their layout alone, and in what trainers run beside kernels with it; rows without a
+/// group are in none. The layout decides tables and routes of a model, too (`setTables`, `setRoutes`).
 auto keyOfChoice(const Measurement &row) {
   TransformerShape model = row.model;
   model.isTied = false;
@@ -167,8 +167,14 @@ Score Judge::judge() {
     if (predictions[index].isCosted() && (rows[index].seconds || rows[index].ranOut))
       alike[keyOfLimit(rows[index])].push_back(index);
   }
+  std::map<std::string, size_t> numParts; // of a group whose rows differ in more than that
+  auto nameOf = [&](const Measurement &row) { return row.file + ": " + row.group; };
   for (const auto &[key, indices] : groups)
-    choose(rows[indices.front()].file + ": " + rows[indices.front()].group, indices);
+    ++numParts[nameOf(rows[indices.front()])];
+  for (const auto &[key, indices] : groups) {
+    const Measurement &first = rows[indices.front()];
+    choose(nameOf(first) + (numParts[nameOf(first)] > 1 ? ", " + first.id + " and alike" : ""), indices);
+  }
   for (const auto &[key, indices] : alike)
     bound(indices);
   return std::move(score);

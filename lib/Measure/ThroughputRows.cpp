@@ -182,7 +182,7 @@ void setMemory(Fields &fields, bool isUsed, Measurement &row) {
     fields.leaveOut("memory_gb is above that of any device");
 }
 
-/// Figures to compare with. A number that is instead "OOM" is an outcome; a run that ran out of memory has no peak.
+/// Figures to compare with. "OOM" in the place of a number is an outcome; a run that ran out of memory has no peak.
 void setFigures(Fields &fields, Measurement &row) {
   const std::string uses = usesOf(fields);
   auto isFor = [&](char use) { return uses.empty() || llvm::StringRef(uses).contains(use); };

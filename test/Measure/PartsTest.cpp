@@ -27,6 +27,7 @@ TEST_CASE("shared experts are built where their size follows") {
   for (const char *notes : {"shared_expert_intermediate_size=512", "moe-shared-expert-intermediate-size 512",
                             "shared expert of 512", "shared expert ffn 512", "shared_expert_ffn: 512"})
     CHECK(sizeOf(notes) == 512);
+  CHECK(sizeOf("shared_expert_intermediate_size=5,632") == 5632);
   for (const char *notes : {"", "no shared experts", "0 shared experts", "without a shared expert",
                             "n_shared_experts=0", "unlike models with shared experts", "shared experts: none"})
     CHECK(sizeOf(notes) == 0);
@@ -45,8 +46,9 @@ TEST_CASE("dense layers among those with experts are a reason to leave the row o
         "every other layer is MoE", "interleaved dense and MoE layers", "alternating dense/MoE layers",
         "interleave_moe_layer_step: 2"})
     CHECK(withExperts(notes).leftOut == "some layers are dense beside layers with experts");
-  for (const char *notes : {"", "first_k_dense_replace=0", "no dense layers", "moe_layer_freq=1", "MoE in every layer",
-                            "interleave_moe_layer_step=1", "every other layer recomputed", "interleaved 1F1B, MoE"})
+  for (const char *notes :
+       {"", "first_k_dense_replace=0", "no dense layers", "moe_layer_freq=1", "MoE in every layer", "0 dense layers",
+        "first 0 layers dense", "interleave_moe_layer_step=1", "every other layer recomputed", "interleaved 1F1B, MoE"})
     CHECK(withExperts(notes).leftOut.empty());
   CHECK(reasonOf({{"notes", "3 dense layers"}}).empty()); // all of them
 }
@@ -56,14 +58,17 @@ TEST_CASE("windows of attention are a reason where they are shorter than a seque
     return reasonOf({{"notes", notes}, {"model_family", family}}); // sequences of 128
   };
   const std::string reason = "attention in windows";
-  for (const char *notes : {"sliding window 64", "sliding-window attention", "SWA", "sliding_window=64",
-                            "sliding window of 100 tokens", "64-token sliding window", "local attention",
-                            "alternating local and global attention", "sliding window size 64", "windowed attention"})
+  for (const char *notes :
+       {"sliding window 64", "sliding-window attention", "SWA", "sliding_window=64", "sliding window of 100 tokens",
+        "64-token sliding window", "local attention", "alternating local and global attention",
+        "sliding window size 64", "windowed attention", "sliding window attention, 4096 tokens per batch",
+        "unlike models of sliding window 4096, sliding window 64"})
     CHECK(reasonFor(notes) == reason);
   CHECK(reasonFor("", "Mistral-7B (SWA)") == reason);
   for (const char *notes :
        {"", "sliding window 128", "sliding window 4k", "sliding window of 4,096", "sliding_window=4096",
         "4096-token sliding window", "no sliding window", "sliding_window=None", "SWA off", "sliding window disabled",
-        "unlike SWA", "median of a window of 10 steps"})
+        "sliding_window = 4096", "sliding window (4096)", "sliding window attention (4k)", "unlike SWA",
+        "median of a window of 10 steps"})
     CHECK(reasonFor(notes).empty());
 }

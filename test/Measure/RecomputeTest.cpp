@@ -26,8 +26,8 @@ TEST_CASE("policies of recomputation have several names") {
 TEST_CASE("a policy that is unclear or in parts is a reason to leave the row out") {
   for (const std::string cell : {"yes", "True", "on", "1"})
     CHECK(reasonOf({{"recompute", cell}}) == "recompute '" + cell + "' says neither full nor selective");
-  for (const std::string cell : {"full (uniform, 4 layers)", "block", "block of 1 or 2", "full/4 layers", "partial",
-                                 "moe_act", "selective (moe)", "remat: minimal"})
+  for (const std::string cell : {"full (uniform, 4 layers)", "block", "block -1", "block of 1 or 2", "full/4 layers",
+                                 "partial", "moe_act", "selective (moe)", "remat: minimal"})
     CHECK(reasonOf({{"recompute", cell}}) == "recompute unknown: " + cell);
 }
 

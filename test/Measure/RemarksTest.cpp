@@ -121,10 +121,10 @@ TEST_CASE("rows whose states or activations leave the device are left out") {
 }
 
 TEST_CASE("states that leave the device in what a row is compared with stay on its own") {
-  for (const char *notes :
-       {"1.3x faster than with CPU offload", "vs CPU offload", "compared with ZeRO-Offload", "instead of offloading",
-        "faster than DeepSpeed with CPU offload", "unlike ZeRO-Infinity", "no need for CPU offload",
-        "does not need CPU offload", "CPU offload was not needed", "SHARP offload of all-reduce", "NIC offload"})
+  for (const char *notes : {"1.3x faster than with CPU offload", "vs CPU offload", "compared with ZeRO-Offload",
+                            "instead of offloading", "faster than DeepSpeed with CPU offload", "unlike ZeRO-Infinity",
+                            "no need for CPU offload", "does not need CPU offload", "CPU offload was not needed",
+                            "SHARP offload of all-reduce", "NIC offload", "SHARP offload, NIC offload"})
     CHECK(reasonOf({{"notes", notes}}).empty());
   for (const char *notes : {"ZeRO-1 as well as CPU offload", "than DDP, with CPU offload"})
     CHECK(reasonOf({{"notes", notes}}) == "states or activations are moved to the host");
@@ -164,7 +164,8 @@ TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blan
     return readRows({throughputCells({{"zero_stage", ""}, {"notes", notes}})})[0].layout.zero;
   };
   for (const char *notes : {"ZeRO-3", "ZeRO3", "ZeRO stage 3, bf16", "FSDP full shard", "PyTorch FSDP", "FULL_SHARD",
-                            "fully sharded data parallel", "FSDP no prefetch", "FSDP=1", "FSDP=64 ways"})
+                            "fully sharded data parallel", "FSDP no prefetch", "FSDP=1", "FSDP=64 ways",
+                            "ZeRO-3: no offload", "FSDP: no CPU offload"})
     CHECK(stageOf(notes) == 3);
   for (const char *notes : {"ZeRO-2-like", "FSDP SHARD_GRAD_OP"})
     CHECK(stageOf(notes) == 2);
@@ -173,7 +174,7 @@ TEST_CASE("remarks name the stage of ZeRO in several ways where the cell is blan
     CHECK(stageOf(notes) == 1);
   for (const char *notes :
        {"", "zero 4k pages", "zero 50 values", "no FSDP", "FSDP NO_SHARD", "FSDP=0", "FSDP: 0", "FSDP off",
-        "FSDP: false", "HSDP=0", "no distributed optimizer", "distributed optimizer: off"})
+        "FSDP: false", "FSDP: no", "FSDP=no, bf16", "HSDP=0", "no distributed optimizer", "distributed optimizer: off"})
     CHECK(stageOf(notes) == 0);
   CHECK(readRows({throughputCells({{"zero_stage", "1"}, {"notes", "FSDP"}})})[0].layout.zero == 1);
   for (const char *notes : {"faster than ZeRO-3", "vs FSDP", "not ZeRO-3", "compared with PyTorch FSDP"})
@@ -250,6 +251,8 @@ TEST_CASE("figures of memory are in units of 2^30 bytes where a column or the re
   CHECK(unitOf({{"notes", "peak 2gib"}}) == 1 << 30);
   CHECK(unitOf({{"measured_metric", "TPS/GPU | Memory(GiB)"}}) == 1 << 30);
   CHECK(unitOf({{"table_or_url", "Table 1: TPS/GPU, Memory (GiB)"}}) == 1 << 30);
+  for (const char *table : {"Table 3, GB200", "tokens/s/GPU on GB300", "Table 4 (TP=8, GB=512)"})
+    CHECK(unitOf({{"table_or_url", table}, {"notes", "peak in GiB"}}) == 1 << 30);
   for (const char *notes : {"activations alone 3 GiB", "in GiB elsewhere"}) {
     CHECK(unitOf({{"measured_metric", "peak memory (GB)"}, {"notes", notes}}) == 1e9);
     CHECK(unitOf({{"measured_metric", "memory, GB per GPU"}, {"notes", notes}}) == 1e9);

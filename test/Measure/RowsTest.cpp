@@ -230,6 +230,7 @@ TEST_CASE("products of f32 run in TF32 where a row says so") {
   CHECK(runtimeOf("TF32", "llm-foundry") == "torch-eager-2023-tf32");
   CHECK(runtimeOf("TF32", "Megatron-LM") == "megatron-2023-unfused"); // has it
   CHECK(rowOf("bf16", "TF32 on").runtime == "torch-compiled");
+  CHECK(rowOf("TF32", "MindSpore").leftOut == "TF32 under a runtime that is known without it");
   CHECK(rowOf("TF32", "", "V100-SXM2-32GB").leftOut == "TF32 on devices that have none");
   CHECK(rowOf("TF32", "", "AMD MI300X").overrides == std::vector<std::string>{"device.tf32_for_f32=true"});
 }

@@ -150,7 +150,8 @@ std::optional<Progression> ofSlice(SliceOp op, unsigned depth) {
   if (mlir::failed(sliced))
     return std::nullopt;
   const SlicedDim &taken = (*sliced)[sliced->size() - 1 - numbers->dim];
-  return progress(numbers->first + numbers->step * taken.start, numbers->step * taken.step, taken.count, numbers->dim);
+  const int64_t step = taken.count > 1 ? numbers->step * taken.step : 0; // below the dim where there are two
+  return progress(numbers->first + numbers->step * taken.start, step, taken.count, numbers->dim);
 }
 
 /// A sum, difference or product of numbers of the result's shape with one number.

@@ -278,19 +278,10 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
                       graph.copies};
 }
 
-/// True where dim 0 of the first input that has dims is 0: a step then has no sample.
-static bool hasNoSamples(const OpGraph &graph) {
-  for (const GraphOp &op : graph.ops)
-    if (op.operatorName == valueRoleName(ValueRole::Input) && op.results.front())
-      if (const auto &dims = graph.value(*op.results.front()).shape.dims; !dims.empty())
-        return dims[0] == 0;
-  return false;
-}
-
 Plan withRates(Plan plan, const OpGraph &graph, const Pool &pool) {
   if (plan.stepSeconds <= 0)
     return plan;
-  if (std::optional<int64_t> batch = knownBatch(graph); batch && !hasNoSamples(graph))
+  if (std::optional<int64_t> batch = knownBatch(graph))
     plan.samplesPerSecond = static_cast<double>(*batch * graph.microBatches()) / plan.stepSeconds;
   setShareOfPeak(plan, graph, pool);
   return plan;

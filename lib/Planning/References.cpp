@@ -286,16 +286,20 @@ int64_t batchSize(const OpGraph &graph) { return knownBatch(graph).value_or(1); 
 
 std::optional<int64_t> knownBatch(const OpGraph &graph) {
   std::optional<int64_t> size;
-  bool hasInputs = false;
+  bool hasInputs = false, isEmpty = false;
   for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph))) {
     const FactorRule &rule = graph.rules[op.rule.index()];
-    hasInputs |= op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty();
+    const bool isInput = op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty();
+    hasInputs |= isInput;
+    isEmpty |= isInput && graph.value(*op.results.front()).shape.dims.front() == 0;
     if (factor && op.operands.empty()) {
       int64_t extent = rule.factor(*factor).size;
       size = std::min(size.value_or(extent), extent);
     }
   }
-  return size || !hasInputs ? size : std::optional<int64_t>(1); // a dim of one element has no factor that could be cut
+  if (size || !hasInputs || isEmpty)
+    return size;
+  return 1; // a dim of one element has no factor that could be cut
 }
 
 std::vector<CostedReference> costReferences(const PlanningTask &task, SearchUntil until) {

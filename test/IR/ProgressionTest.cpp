@@ -19,6 +19,7 @@ constexpr const char *constants = R"(
   %realEnd = apc.constant dense<131072.0> : tensor<f32>
   %end = apc.constant dense<131072> : tensor<i64>
   %ones = apc.constant dense<1> : tensor<1xi64>
+  %huge = apc.constant dense<4611686018427387904> : tensor<1xi64>
   %tens = apc.constant dense<10> : tensor<1xi64>
   %column = apc.constant dense<[131072, 1]> : tensor<2xi64>
   %parts = apc.constant dense<[2, 65536]> : tensor<2xi64>
@@ -94,6 +95,10 @@ TEST_CASE("Views, casts, slices and sums with a number keep a progression") {
   CHECK(op("transpose", "%columns", "tensor<131072x1xi64>", "tensor<1x131072xi64>") == "0 1 131072 0");
   CHECK(op("slice", "%range, %ones, %tens, %none, %none", row + ", tensor<1xi64>, tensor<1xi64>, none, none",
            "tensor<9xi64>") == "1 1 9 0");
+  CHECK(progressionOf("  %even = \"apc.mul\"(%range, %two) : (" + row + ", " + number + ") -> " + row +
+                          "\n  %y = \"apc.slice\"(%even, %ones, %tens, %none, %huge) : (" + row +
+                          ", tensor<1xi64>, tensor<1xi64>, none, tensor<1xi64>) -> tensor<1xi64>",
+                      "tensor<1xi64>") == "2 0 1 0");
   CHECK(op("add", "%range, %two", row + ", " + number, row) == "2 1 131072 0");
   CHECK(op("sub", "%two, %range", number + ", " + row, row) == "2 -1 131072 0");
   CHECK(op("sub", "%range, %two", row + ", " + number, row) == "-2 1 131072 0");

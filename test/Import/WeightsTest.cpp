@@ -102,6 +102,24 @@ TEST_CASE("large tables of integers are parameters with the role of constants") 
   CHECK(apc::statistics(*model->module).constantBytes == 800000);
 }
 
+TEST_CASE("a copy of a table is noted unless that copy is tied") {
+  const std::string graph = serialize(node("Gather", {"wte", "ids"}, {"e"}) + node("Gather", {"dec", "ids"}, {"d"}) +
+                                      node("Add", {"e", "d"}, {"h"}) + node("MatMul", {"h", "onnx::MatMul_9"}, {"y"}) +
+                                      emptyWeight("wte", {"64", "8"}) + emptyWeight("dec", {"64", "8"}) +
+                                      emptyWeight("onnx::MatMul_9", {"8", "64"}) +
+                                      intTensor("initializer", "ids", {"2"}, {"0", "1"}) + output("y"));
+  auto hasNote = [&](std::set<std::string> tied) {
+    apc::ImportOptions options;
+    options.tied = std::move(tied);
+    return llvm::any_of(importText(graph, options)->report.notes, [](llvm::StringRef note) {
+      return note.contains("'onnx::MatMul_9' may be a transposed copy of 'wte'");
+    });
+  };
+  CHECK(hasNote({}));
+  CHECK(hasNote({"wte", "dec"}));
+  CHECK_FALSE(hasNote({"wte", "onnx::MatMul_9"}));
+}
+
 TEST_CASE("weights among inputs: by use and by name") {
   std::string graph = node("MatMul", {"x", "w"}, {"m"}) + node("Add", {"m", "b"}, {"a"}) +
                       node("Mul", {"a", "mask"}, {"c"}) + node("Add", {"c", "t.weight"}, {"y"}) +

@@ -80,7 +80,7 @@ struct ImportReport {
   std::map<std::string, std::vector<std::string>> opaque;      ///< operators that nobody knows, likewise
   std::vector<std::string> unresolved;                         ///< values whose shape could not be derived
   std::vector<NodeSharding> shardings;                         ///< in node order
-  std::map<std::string, std::string> unknownDims;              ///< bindings of dims that the model has not; the notes
+  std::map<std::string, std::string> unknownDims;              ///< notes on bindings of dims that the model lacks
   std::vector<std::string> notes;                              ///< "input 'past' bound to dim ..." and the like
 };
 

@@ -149,11 +149,10 @@ void noteTiedCopies(ImportState &state) {
     llvm::ArrayRef<int64_t> dims = dimsOf(parameter.getOutput());
     if (dims.size() != 2)
       continue;
-    if (state.options.tied.count(parameter.getName().str()))
-      continue;
-    if (parameter.getName().starts_with("onnx::"))
-      copies.push_back(parameter);
-    else if (evidenceOf(parameter.getOutput()) == Evidence::Strong)
+    if (parameter.getName().starts_with("onnx::")) {
+      if (!state.options.tied.count(parameter.getName().str()))
+        copies.push_back(parameter);
+    } else if (evidenceOf(parameter.getOutput()) == Evidence::Strong)
       tables.try_emplace({dims[1], dims[0]}, parameter.getName());
   }
   for (ParameterOp copy : copies) {

@@ -209,16 +209,18 @@ static std::optional<PlanRequest> withoutGathering(const PlanningTask &task) {
 
 /// The better one of two choices for a task. The bound of \p choice stays: its space holds that of \p other.
 static MeshChoice betterOf(const PlanningTask &task, MeshChoice choice, MeshChoice other) {
+  choice.times += other.times;
   if (!other.best || (choice.best && !isBetter(rankOf(task, *other.best), rankOf(task, *choice.best))))
     return choice;
   other.lowerBoundSeconds = choice.lowerBoundSeconds;
   other.unlimitedBoundSeconds = choice.unlimitedBoundSeconds;
   other.status = SearchStatus::Feasible;
-  other.times += choice.times;
+  other.times = choice.times;
   return other;
 }
 
-static std::optional<double> fasterOf(const PlanningTask &task, const MeshChoice &choice) {
+/// The seconds below which a second search is of use.
+static std::optional<double> secondsToBeat(const PlanningTask &task, const MeshChoice &choice) {
   if (!choice.best)
     return task.knownSeconds;
   return std::min(choice.best->seconds(), task.knownSeconds.value_or(HUGE_VAL));
@@ -244,7 +246,7 @@ static llvm::Expected<MeshChoice> chooseWithFewerCopies(const PlanningTask &task
   smaller.fusion = task.fusion;
   if (task.graph.overlaps) // mixtures of weightings take a search each
     smaller.control.effort = PlanningEffort::FirstAnswers;
-  smaller.knownSeconds = fasterOf(task, *choice);
+  smaller.knownSeconds = secondsToBeat(task, *choice);
   llvm::Expected<MeshChoice> other = chooseOnce(smaller);
   if (!other)
     return other.takeError();
@@ -268,10 +270,11 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
     return choice;
   PlanningTask byItself = task;
   byItself.search = llvm::cantFail(findSearch("dp"));
-  byItself.knownSeconds = fasterOf(task, *choice);
+  byItself.knownSeconds = secondsToBeat(task, *choice);
   llvm::Expected<MeshChoice> other = chooseOnce(byItself);
   if (!other)
     return other.takeError();
+  choice->lowerBoundSeconds = std::max(choice->lowerBoundSeconds, other->lowerBoundSeconds); // of the same space
   return betterOf(task, std::move(*choice), std::move(*other));
 }
 

@@ -147,13 +147,20 @@ llvm::Expected<OutputFolder> OutputFolder::create(llvm::StringRef target, Judge 
   return folder;
 }
 
+/// Some file systems do not say with the name what bears it. A link is no folder.
+static bool isFolder(const fs::directory_entry &entry) {
+  if (entry.type() != fs::file_type::type_unknown)
+    return entry.type() == fs::file_type::directory_file;
+  llvm::ErrorOr<fs::basic_file_status> status = entry.status();
+  return status && status->type() == fs::file_type::directory_file;
+}
+
 llvm::Error OutputFolder::judgeEntries(llvm::StringRef folder, Judge judge, llvm::StringRef accepted) {
   std::vector<std::string> names;
   std::error_code code;
   for (fs::directory_iterator it(pathIn(target, folder), code, /*follow_symlinks=*/false), end; !code && it != end;
        it.increment(code))
-    names.push_back((folder + path::filename(it->path())).str() +
-                    (it->type() == fs::file_type::directory_file ? "/" : ""));
+    names.push_back((folder + path::filename(it->path())).str() + (isFolder(*it) ? "/" : ""));
   if (code)
     return inputError("{0}: cannot be read: {1}", pathIn(target, folder), code.message());
   llvm::sort(names);

@@ -271,7 +271,7 @@ llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   PlanningTask byItself = task;
   byItself.search = llvm::cantFail(findSearch("dp"));
   byItself.knownSeconds = secondsToBeat(task, *choice);
-  llvm::Expected<MeshChoice> other = chooseOnce(byItself);
+  llvm::Expected<MeshChoice> other = chooseWithFewerCopies(byItself);
   if (!other)
     return other.takeError();
   choice->lowerBoundSeconds = std::max(choice->lowerBoundSeconds, other->lowerBoundSeconds); // of the same space

@@ -2,6 +2,7 @@
 #include "OutputTolerance.h"
 
 #include "OpInRun.h"
+#include "Terms.h"
 
 #include "apc/IR/MainFunction.h"
 #include "apc/Interpret/Compare.h"
@@ -32,31 +33,6 @@ std::vector<double> acceptedErrors(mlir::func::FuncOp main) {
 }
 
 namespace {
-
-void takeMagnitudes(Tensor &tensor) {
-  for (double &value : tensor.floats)
-    value = std::abs(value);
-}
-
-/// The op that computes `value`, behind sums over micro-batches: terms that cancel do so before they are added up.
-mlir::Value beforeAccumulation(mlir::Value value) {
-  mlir::OpResult result = computedResult(value);
-  while (result && result.getOwner()->hasTrait<Accumulates>()) {
-    value = result.getOwner()->getOperand(0);
-    result = computedResult(value);
-  }
-  return value;
-}
-
-double termsOf(mlir::ModuleOp module, Pick pick, llvm::ArrayRef<Tensor> inputs, const ParameterSource &parameters) {
-  std::optional<OpInRun> run =
-      opInRun(module, [&](mlir::func::FuncOp main) { return beforeAccumulation(pick(main)); }, inputs, parameters);
-  if (!run)
-    return 0;
-  llvm::for_each(run->known, takeMagnitudes);
-  Evaluated evaluated = run->evaluate();
-  return evaluated ? largestMagnitude((*evaluated)[run->result.getResultNumber()]) : 0;
-}
 
 /// Adds to `allowed`, element by element, how far result `base` of the op moves when its tensor `moved` goes up or
 /// down.

@@ -2,6 +2,7 @@
 #include "PipelineLayout.h"
 
 #include "../Pipeline/BalancedCuts.h"
+#include "../Pipeline/PipelinePoints.h"
 #include "../Pipeline/Workers/WorkerPools.h"
 #include "CostLayout.h"
 #include "LayerwiseCuts.h"
@@ -45,8 +46,11 @@ static llvm::Error checkChunks(const ParallelDegrees &layout) {
   if (schedule)
     return llvm::Error::success();
   std::string message = takeMessage(schedule.takeError()).second;
-  if (std::optional<uint32_t> least = leastChunksOf(layout.scheduleName()); least && !layout.chunks)
+  if (std::optional<uint32_t> least = leastChunksOf(layout.scheduleName()); least && !layout.chunks) {
+    if (llvm::Error error = checkPlanned(*llvm::cantFail(findPipelineSchedule(layout.scheduleName(), *least))))
+      return error; // with any chunks
     message += llvm::formatv("; add chunks={0}", *least);
+  }
   return inputError("layout {0}: {1}", layout.str(), message);
 }
 

@@ -74,8 +74,7 @@ static llvm::Expected<PipelinePoint> pointOf(const PipelineSchedule &schedule, c
                        std::move(held), updatesWait, sendersWait};
 }
 
-/// Schedules of two copies of the model need programs of their own.
-static llvm::Error checkPlanned(const PipelineSchedule &schedule) {
+llvm::Error checkPlanned(const PipelineSchedule &schedule) {
   if (schedule.placement == Placement::Mirrored)
     return inputError("--schedule {0} runs two copies of the model, and a plan has one; without it the planner chooses",
                       schedule.name);

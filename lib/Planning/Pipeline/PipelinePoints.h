@@ -35,6 +35,9 @@ struct PipelinePoint {
   int64_t mostInFlight() const;
 };
 
+/// Errors (input): the schedule runs two copies of the model, which needs programs of their own.
+llvm::Error checkPlanned(const PipelineSchedule &schedule);
+
 /// The schedules that the request allows and that take these counts. Where it names none: all that run one copy of the
 /// model on whole micro-batches, one action at a time.
 std::vector<const PipelineSchedule *> schedulesFor(const PlanRequest &request, const PipelineCounts &counts);

@@ -5,7 +5,9 @@
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
 
@@ -21,8 +23,10 @@ struct Standing {
 class TieClasses {
 public:
   explicit TieClasses(mlir::func::FuncOp main) {
-    for (ParameterOp parameter : main.getOps<ParameterOp>())
+    for (ParameterOp parameter : main.getOps<ParameterOp>()) {
       parameters.insert({parameter.getName(), parameter});
+      names.push_back(parameter.getName());
+    }
   }
 
   llvm::Error add(const TiedParameters &tied);
@@ -32,7 +36,9 @@ public:
 private:
   llvm::Error check(const TiedParameters &tied) const;
   Standing standingFor(llvm::StringRef name) const;
+  std::string listNames() const;
 
+  std::vector<llvm::StringRef> names; ///< in the order of the model
   llvm::StringMap<ParameterOp> parameters;
   llvm::StringMap<Standing> next; ///< of those that another one stands for, which may have another one in turn
 };
@@ -44,10 +50,18 @@ Standing TieClasses::standingFor(llvm::StringRef name) const {
   return standing;
 }
 
+/// Some of the names, and how many more there are.
+std::string TieClasses::listNames() const {
+  constexpr size_t maxNamed = 8;
+  auto first = llvm::ArrayRef(names).take_front(maxNamed);
+  std::string list = "'" + llvm::join(first, "', '") + "'";
+  return names.size() > maxNamed ? list + llvm::formatv(" and {0} more", names.size() - maxNamed).str() : list;
+}
+
 llvm::Error TieClasses::check(const TiedParameters &tied) const {
   for (llvm::StringRef name : {tied.first, tied.second})
     if (!named(name))
-      return inputError("the model has no parameter '{0}' to tie; `apc inspect` lists its parameters", name);
+      return inputError("the model has no parameter '{0}' to tie; parameters are {1}", name, listNames());
   if (tied.first == tied.second)
     return inputError("parameter '{0}' cannot be tied to itself", tied.first);
   auto type = llvm::cast<mlir::RankedTensorType>(named(tied.first).getOutput().getType());
@@ -55,9 +69,9 @@ llvm::Error TieClasses::check(const TiedParameters &tied) const {
     return inputError("parameter '{0}' cannot be tied transposed: it has {1} dims, not 2", tied.first, type.getRank());
   if (tied.transposed)
     type = type.clone({type.getDimSize(1), type.getDimSize(0)});
-  if (type != named(tied.second).getOutput().getType())
-    return inputError("parameters '{0}' and '{1}' cannot be tied: their shapes or element types differ", tied.first,
-                      tied.second);
+  if (mlir::Type other = named(tied.second).getOutput().getType(); type != other)
+    return inputError("parameters '{0}' and '{1}' cannot be tied: their shapes or element types differ, {2}{3} and {4}",
+                      tied.first, tied.second, type, tied.transposed ? " transposed" : "", other);
   return llvm::Error::success();
 }
 

@@ -279,9 +279,11 @@ TEST_CASE("Ties of parameters that are not there, of other shapes or without a t
     options.ties = {tied};
     return refusalOf(linearText, options);
   };
-  CHECK_THAT(refusal({"W", "none", false}), Contains("the model has no parameter 'none' to tie"));
+  CHECK_THAT(refusal({"W", "none", false}),
+             Contains("the model has no parameter 'none' to tie; parameters are 'B', 'W'"));
   CHECK_THAT(refusal({"none", "W", false}), Contains("the model has no parameter 'none' to tie"));
-  CHECK_THAT(refusal({"W", "B", false}), Contains("'W' and 'B' cannot be tied: their shapes or element types differ"));
+  CHECK_THAT(refusal({"W", "B", false}),
+             Contains("'W' and 'B' cannot be tied: their shapes or element types differ, tensor<"));
   CHECK_THAT(refusal({"B", "W", true}), Contains("'B' cannot be tied transposed: it has 1 dim"));
   CHECK_THAT(refusal({"W", "W", false}), Contains("'W' cannot be tied to itself"));
 }

@@ -109,14 +109,17 @@ mlir::Value LossBuilder::sum() {
                            builder.getNamedAttr("keepdims", builder.getI64IntegerAttr(0)));
 }
 
+/// Some of the outputs with their types, and how many more there are.
 std::string listOutputs(llvm::ArrayRef<std::string> names, mlir::ValueRange outputs) {
+  constexpr size_t maxNamed = 8;
   std::vector<std::string> lines;
-  for (auto [name, output] : llvm::zip_equal(names, outputs)) {
+  for (auto [name, output] : llvm::zip_equal(names.take_front(maxNamed), outputs.take_front(maxNamed))) {
     std::string type;
     llvm::raw_string_ostream(type) << output.getType();
     lines.push_back("'" + name + "' " + type);
   }
-  return llvm::join(lines, ", ");
+  std::string list = llvm::join(lines, ", ");
+  return names.size() > maxNamed ? list + llvm::formatv(" and {0} more", names.size() - maxNamed).str() : list;
 }
 
 /// The output called `name`, or the only one that `fits`.

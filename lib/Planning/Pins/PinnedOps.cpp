@@ -139,7 +139,7 @@ llvm::Error PinnedOps::checkFactors(const OpGraph &graph, OpId op, const Pin &pi
       auto names = llvm::map_range(rule.factors, [](const Factor &factor) { return llvm::StringRef(factor.name); });
       return inputError("{0}: op '{1}' ({2}) has no factor '{3}'; its rule is '{4}', accepted are {5}", quoted(pin),
                         graph.op(op).name, graph.op(op).operatorName, pinned.factor, rule.str(),
-                        llvm::join(names, ", "));
+                        rule.factors.empty() ? "none, but 'replicated' is" : llvm::join(names, ", "));
     }
     for (unsigned other : pinsOf[op.index()])
       if (const PinnedFactor *before = pins[other].find(pinned.factor); before && !(*before == pinned))

@@ -49,20 +49,26 @@ Needs needsOn(const PlanningTask &task, const Mesh &mesh) {
 }
 
 std::string parametersText(const PlanningTask &task, const Needs &needs) {
-  int64_t whole = 0;
+  int64_t parameters = 0, states = 0;
   const GraphValue *largest = nullptr;
   for (const GraphValue &value : task.graph.values) {
+    if (value.role == ValueRole::OptimizerState)
+      states += value.shape.bytes();
     if (value.role != ValueRole::Parameter)
       continue;
-    whole += value.shape.bytes();
+    parameters += value.shape.bytes();
     if (!largest || value.shape.bytes() > largest->shape.bytes())
       largest = &value;
   }
+  std::string needed = llvm::formatv("parameters: of {0},", bytesText(parameters)).str();
+  if (task.request.mode == StepMode::Train)
+    needed =
+        llvm::formatv("parameters ({0}), states ({1}) and what waits for the backward pass:", bytesText(parameters),
+                      bytesText(states))
+            .str();
   return llvm::formatv(
-             "parameters{4}: of {0}, at least {1} on every device, each cut as far as its dims allow (the largest "
-             "is '{2}', {3})",
-             bytesText(whole), bytesText(needs.parameterBytes), largest->name, bytesText(largest->shape.bytes()),
-             task.request.mode == StepMode::Train ? ", states and what waits for the backward pass" : "")
+             "{0} at least {1} on every device, each cut as far as its dims allow (the largest is '{2}', {3})", needed,
+             bytesText(needs.parameterBytes), largest->name, bytesText(largest->shape.bytes()))
       .str();
 }
 

@@ -3,6 +3,8 @@
 
 #include "LayoutDescent.h"
 
+#include "apc/Schedule/Pipeline/Schedules.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -265,6 +267,15 @@ llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
   return llvm::Error::success();
 }
 
+/// Do both names mean one schedule for the chunks of `layout`? With several, 1f1b is interleaved.
+bool isSameSchedule(llvm::StringRef a, llvm::StringRef b, const ParallelDegrees &layout) {
+  auto rowOf = [&](llvm::StringRef name) -> const PipelineSchedule * {
+    auto row = findPipelineSchedule(name, static_cast<uint32_t>(layout.numChunks()));
+    return row ? *row : (llvm::consumeError(row.takeError()), nullptr);
+  };
+  return a == b || (rowOf(a) && rowOf(a) == rowOf(b));
+}
+
 } // namespace
 
 std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout, const PlanRequest &own) {
@@ -275,7 +286,7 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
     return refuse("--pipeline", request.pipeline.str());
   if (layout.pipeline > 1 && request.chunks.count && *request.chunks.count != layout.numChunks())
     return refuse("--chunks", request.chunks.str());
-  if (layout.pipeline > 1 && request.schedule != "auto" && request.schedule != own.schedule)
+  if (layout.pipeline > 1 && request.schedule != "auto" && !isSameSchedule(request.schedule, own.schedule, layout))
     return refuse("--schedule", request.schedule);
   if (request.copies.count && *request.copies.count != layout.copies)
     return refuse("--copies", request.copies.str());

@@ -68,6 +68,20 @@ TEST_CASE("words about attention mean the same in every framework, and selective
   CHECK(policyOf("core_attn") == "attention");
 }
 
+TEST_CASE("every second product of a layer is so many of its layers as have these products") {
+  const Cells llama = {{"notes", "torchtitan"}, {"model_family", "LLaMA3"}, {"layers", "32"}, {"hidden", "4096"},
+                       {"heads", "32"},         {"kv_heads", "8"},          {"ffn", "14336"}, {"params_b", "8.03"},
+                       {"vocab", "128256"}};
+  auto policyOf = [&](const char *notes) {
+    Cells cells = llama;
+    cells["recompute"] = "selective";
+    cells["notes"] = notes;
+    return readRows({throughputCells(cells)})[0].layout.recompute.value_or(RecomputeChoice::Auto).str();
+  };
+  CHECK(policyOf("torchtitan, selective op") == "full:12,norms"); // keys, output and one of three: 0.37
+  CHECK(policyOf("torchtitan, selective layer") == "full:16");
+}
+
 TEST_CASE("selective recomputation beside sequence parallelism says that sequences are cut") {
   auto isCut = [](const char *cut, const char *cell) {
     return readRows({throughputCells({{"recompute", cell}, {"seq_parallel", cut}, {"tp", "2"}, {"dp", "1"}})})[0]

@@ -27,6 +27,11 @@ constexpr llvm::StringLiteral deniedBehind = "^ *([=:] *(0([.]0+)?|no *($|[],;.)
                                              "|was )?not (used|needed|required|enabled))|off|"
                                              "disabled))($|[^0-9a-z.]|[.]($|[^0-9]))";
 
+/// Words behind others that say nothing of these: "torch.compile not stated".
+constexpr llvm::StringLiteral unstatedBehind =
+    "^ *[=:(,]? *((is|are|was|were) )?(not (stated|given|printed|reported|specified|mentioned|said|known|documented|"
+    "disclosed|recorded|clear)|un(stated|known|specified|reported|documented|clear)|n/a|[?])";
+
 bool findsIn(llvm::StringRef text, const std::string &pattern) {
   return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text);
 }
@@ -38,10 +43,10 @@ llvm::Regex inFront(llvm::StringRef words) {
   return llvm::Regex(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str(), llvm::Regex::IgnoreCase);
 }
 
-/// The first whole words that a pattern matches, nothing behind them denies, and nothing in front forbids.
-std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, llvm::StringRef pattern,
-                                           const llvm::Regex &forbidden) {
-  static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
+/// The first whole words that a pattern matches, behind which no words of one pattern stand and in front of which none
+/// of another.
+std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::Regex &forbidden,
+                                           const llvm::Regex &behind) {
   const llvm::Regex words(asWords(pattern), llvm::Regex::IgnoreCase);
   llvm::SmallVector<llvm::StringRef, 8> groups;
   for (llvm::StringRef rest = text; words.match(rest, &groups);) {
@@ -66,14 +71,21 @@ std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, s
 
 bool hasWords(llvm::StringRef text, llvm::StringRef pattern) { return findsIn(text, asWords(pattern)); }
 
+bool isStated(llvm::StringRef text, llvm::StringRef pattern) {
+  static const llvm::Regex nowhere("$^."), behind(unstatedBehind, llvm::Regex::IgnoreCase);
+  return wordsBeside(text, pattern, nowhere, behind).has_value();
+}
+
 bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
   static const llvm::Regex forbidden = inFront(denied);
-  return wordsBeside(text, pattern, forbidden).has_value();
+  static const llvm::Regex behind(("(" + deniedBehind + ")|(" + unstatedBehind + ")").str(), llvm::Regex::IgnoreCase);
+  return wordsBeside(text, pattern, forbidden, behind).has_value();
 }
 
 std::optional<llvm::StringRef> ownWords(llvm::StringRef text, llvm::StringRef pattern) {
   static const llvm::Regex forbidden = inFront((denied + "|" + compared).str());
-  return wordsBeside(text, pattern, forbidden);
+  static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
+  return wordsBeside(text, pattern, forbidden, behind);
 }
 
 bool isOwn(llvm::StringRef text, llvm::StringRef pattern) { return ownWords(text, pattern).has_value(); }

@@ -14,10 +14,14 @@ std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, s
 /// Whether a pattern matches whole words of `text`, in any case: "zb-?v" is not in "zb-vocab".
 bool hasWords(llvm::StringRef text, llvm::StringRef pattern);
 
-/// Words that are there, neither denied nor off: not "no FSDP", "FSDP=0", "FSDP: off".
+/// Words that are there to say something, be it that they are off: not "torch.compile not stated", "FSDP: unknown".
+bool isStated(llvm::StringRef text, llvm::StringRef pattern);
+
+/// Words that are stated, neither denied nor off: not "no FSDP", "FSDP=0", "FSDP: off".
 bool isOn(llvm::StringRef text, llvm::StringRef pattern);
 
-/// Words that are on and tell of the row itself: not "vs FSDP", "compared with FSDP", "faster than FSDP".
+/// Words that are neither denied nor off and tell of the row itself, which may leave them unstated: not "vs FSDP",
+/// "compared with FSDP", "faster than FSDP".
 bool isOwn(llvm::StringRef text, llvm::StringRef pattern);
 
 /// The first such words: "ZeRO-1" in "faster than ZeRO-3; ZeRO-1".

@@ -33,7 +33,8 @@ struct KnownRuntime {
 /// DDP and FSDP (Li et al. 2020, arXiv 2006.15704, section 3.2.3) and in NeMo
 /// (nemo/lightning/pytorch/callbacks/megatron_comm_overlap.py), whose recipes for performance, and those of
 /// Megatron-Bridge, add them up in the bits of the weights (grad_reduce_in_fp32 = False), which is taken for all of
-/// their rows; in Megatron-LM where it is asked for (megatron/core/distributed/distributed_data_parallel_config.py,
+/// their rows, as it is for fms-fsdp's (fms_fsdp/policies/mixed_precision.py, bfSixteen: reduce_dtype); in
+/// Megatron-LM sums run beside where it is asked for (megatron/core/distributed/distributed_data_parallel_config.py,
 /// overlap_grad_reduce: off), and in DeepSpeed with ZeRO 3 alone (deepspeed/runtime/zero/config.py, overlap_comm).
 /// Experts of Alpa (alpa/model/moe.py) and DeepSpeed (deepspeed/moe/sharded_moe.py) get their tokens by products with
 /// one-hot tensors.
@@ -50,7 +51,7 @@ constexpr KnownRuntime known[] = {
     {"maxtext", "xla"},
     {"llm[- ]?foundry", "torch-eager-2023", 1, true, Beside::AllSums},
     {"torchtitan", "torch-eager", 1, true, Beside::AllSums},
-    {"fms-fsdp", "torch-compiled", 1, true, Beside::AllSums},
+    {"fms-fsdp", "torch-compiled", 1, false, Beside::AllSums},
     {"mindformers", "mindspore"},
     {"mindspeed", "mindspore"},
     {"mindspore", "mindspore"},
@@ -85,7 +86,25 @@ llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
   constexpr llvm::StringLiteral compiler = "(torch[._])?compil(e|ed|er|ation)";
   if (isOn(text, compiler))
     return "torch-compiled";
-  return hasWords(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
+  return isStated(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
+}
+
+/// Root mean square norms are no kernel of PyTorch's (torchtitan/models/norms.py, RMSNorm; transformers
+/// modeling_llama.py, LlamaRMSNorm) unless a row says so. torchtitan compiles each layer by itself
+/// (torchtitan/parallelisms/parallelize_llama.py, apply_compile), and the loss since March 2025
+/// (torchtitan/components/loss.py), which rows or their dates must say. Both in numbers of 16 or 8 bits, for which the
+/// bytes were counted.
+llvm::StringRef torchRuntimeOf(llvm::StringRef text, llvm::StringRef usual, const Measurement &row) {
+  constexpr llvm::StringLiteral kernel = "(fused|triton|liger|apex)[-_ ]?((rms|layer)?[-_ ]?norms?|kernels?)|liger";
+  constexpr llvm::StringLiteral withLoss = "compiled loss|loss (is |was )?compiled";
+  constexpr llvm::StringLiteral sinceMarch = "2025[-_/]?(0[3-9]|1[0-2])([-_/]?[0-3][0-9])?|202[6-9]([-_/]?[01][0-9])*";
+  const llvm::StringRef runtime = torchRuntime(text, usual);
+  if (row.precision == PrecisionChoice::Fp32)
+    return runtime;
+  if (runtime == "torch-eager" && row.model.hasRmsNorm && !isOn(text, kernel))
+    return "torch-eager-rms";
+  const bool isOfLayers = isOwn(text, "torchtitan") && !isOn(text, withLoss) && !hasWords(text, sinceMarch);
+  return runtime == "torch-compiled" && isOfLayers ? "torch-compiled-layers" : runtime;
 }
 
 /// Asked for in Megatron-DeepSpeed and GPT-NeoX as well, which are then taken as Megatron-LM with it.
@@ -96,7 +115,7 @@ constexpr llvm::StringLiteral fusedAttention =
 /// --use-flash-attn, --transformer-impl with the default "local"), and on Hopper, which Transformer Engine came with.
 llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
   const bool isNew = cluster.starts_with("dgx-h") || cluster.starts_with("dgx-b") || cluster.starts_with("gb");
-  const bool isNamed = hasWords(text, fusedAttention) || hasWords(text, "unfused");
+  const bool isNamed = isStated(text, fusedAttention) || hasWords(text, "unfused");
   const bool isFused = isOn(text, fusedAttention) || (isNew && !isNamed);
   return isFused ? "megatron-2023" : "megatron-2023-unfused";
 }
@@ -106,7 +125,20 @@ llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
 /// beside kernels as well.
 bool overlapsSums(llvm::StringRef text, bool usually) {
   constexpr llvm::StringLiteral sums = "overlap[-_ ]grad[-_ ](reduce|sync)";
-  return isOn(text, sums) || (usually && !hasWords(text, sums));
+  return isOn(text, sums) || (usually && !isStated(text, sums));
+}
+
+/// Whether sums of gradients have 32 bits: as a row says, or else as its framework has it.
+bool widensSums(llvm::StringRef text, bool usually) {
+  constexpr llvm::StringLiteral reduced =
+      "(grad(ient)?s?[-_ ])?(reduce|reduction)[-_ ](dtype|in|precision)[-_ =:]*(torch[.])?";
+  const std::string wide =
+      (reduced + "(fp32|float32)|(fp32|float32|32-bit)[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str();
+  const std::string narrow =
+      (reduced + "(bf16|bfloat16|fp16|float16)|bf16[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str();
+  if (isStated(text, wide))
+    return isOn(text, wide);
+  return isOn(text, narrow) ? false : usually;
 }
 
 } // namespace
@@ -138,8 +170,9 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
     const bool overlapsMore = into.layout.tensor == 1 && overlapsSums(text, found->beside == Beside::AllSums);
     into.overlaps = found->beside != Beside::Nothing && (into.overlaps || overlapsMore);
   }
+  into.widensGradients = widensSums(text, into.widensGradients);
   if (runtime == "torch-eager" || runtime == "torch-compiled")
-    runtime = torchRuntime(text, runtime);
+    runtime = torchRuntimeOf(text, runtime, into);
   if (runtime == "megatron-2023-unfused")
     runtime = megatronRuntime(text, into.cluster);
   if (runtime == "megatron-2021" && isOn(text, fusedAttention))

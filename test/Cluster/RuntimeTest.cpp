@@ -67,6 +67,11 @@ TEST_CASE("runtimes hold what the published code of their programs holds") {
     CHECK(llvm::cantFail(loadRuntime(name)).normalizationKeptBytes == 4 + 2);
   CHECK(llvm::cantFail(loadRuntime("megatron-flash-2-norms")).normalizationKeptBytes == 0);
   CHECK(llvm::cantFail(loadRuntime("xla-2022")).exchangesGradientsTogether);
+  CHECK(llvm::cantFail(loadRuntime("torch-eager-rms")).normalizationKeptBytes == 4 + 2 - 2); // in place of 16-bit rows
+  // The logarithms' gradient beside them and the gradient of the scores, unless all of it is compiled.
+  for (const char *name : {"torch-eager", "torch-eager-tf32", "torch-eager-rms", "torch-compiled-layers"})
+    CHECK(llvm::cantFail(loadRuntime(name)).lossBytes == 4);
+  CHECK(llvm::cantFail(loadRuntime("torch-compiled")).lossBytes == 0);
 }
 
 TEST_CASE("the named runtimes are there") {

@@ -103,8 +103,9 @@ TEST_CASE("PyTorch's compiler runs where a row or its framework says so") {
   for (const char *notes : {"torchtitan, FSDP2", "torchtitan, eager (no torch.compile)", "DeepSpeed ZeRO-3",
                             "eager mode", "fms-fsdp, torch.compile: off", "compile=False", "ColossalAI"})
     CHECK(runtimeOf(notes) == "torch-eager");
-  for (const char *notes : {"torchtitan, FSDP2 + torch.compile", "fms-fsdp", "DeepSpeed, compiled", "PyTorch FSDP"})
+  for (const char *notes : {"fms-fsdp", "DeepSpeed, compiled", "PyTorch FSDP"})
     CHECK(runtimeOf(notes) == "torch-compiled");
+  CHECK(runtimeOf("torchtitan, FSDP2 + torch.compile") == "torch-compiled-layers");
   CHECK(runtimeOf("llmfoundry") == "torch-eager-2023");
 }
 

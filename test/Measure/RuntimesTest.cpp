@@ -33,3 +33,43 @@ TEST_CASE("Megatron-DeepSpeed and GPT-NeoX have fused attention where it is aske
   for (const char *notes : {"gpt-neox", "gpt-neox, no flash attention", "Megatron-DeepSpeed, flash attention not used"})
     CHECK(runtimeOf(notes) == "megatron-2021");
 }
+
+TEST_CASE("PyTorch runs root mean square norms op by op, and torchtitan compiles layers alone") {
+  auto runtimeOfLlama = [](const char *notes, const char *precision = "bf16") {
+    const Cells cells = {{"notes", notes}, {"precision", precision}, {"model_family", "LLaMA2"}};
+    return readRows({throughputCells(cells)})[0].runtime;
+  };
+  CHECK(runtimeOfLlama("torchtitan") == "torch-eager-rms");
+  CHECK(runtimeOfLlama("DeepSpeed ZeRO-3") == "torch-eager-rms");
+  CHECK(runtimeOfLlama("torchtitan", "fp32") == "torch-eager");
+  for (const char *notes : {"torchtitan, fused_rmsnorm", "DeepSpeed with Liger kernels"})
+    CHECK(runtimeOfLlama(notes) == "torch-eager");
+  CHECK(runtimeOf("torchtitan") == "torch-eager"); // layer norms are a kernel
+  CHECK(runtimeOfLlama("torchtitan, torch.compile") == "torch-compiled-layers");
+  CHECK(runtimeOfLlama("torchtitan, torch.compile, compiled loss") == "torch-compiled");
+  CHECK(runtimeOfLlama("torchtitan llama3_h200_202506, torch.compile") == "torch-compiled");
+  CHECK(runtimeOfLlama("torchtitan llama3_h100_202412, torch.compile") == "torch-compiled-layers");
+  CHECK(runtimeOfLlama("PyTorch FSDP, torch.compile") == "torch-compiled");
+}
+
+TEST_CASE("words that are not stated leave what a framework has") {
+  for (const char *words : {"torch.compile not stated", "torch.compile: unknown", "torch.compile is not reported",
+                            "torch.compile (unspecified)", "torch.compile?"}) {
+    CHECK(runtimeOf((std::string("torchtitan; ") + words).c_str()) == "torch-eager");
+    CHECK(runtimeOf((std::string("fms-fsdp; ") + words).c_str()) == "torch-compiled");
+  }
+  CHECK(runtimeOf("fms-fsdp; torch.compile not used") == "torch-eager");
+  CHECK(runtimeOf("torchtitan; torch.compile, schedule not stated") == "torch-compiled-layers");
+  const Cells megatron = {{"hardware", "H100 SXM"}, {"notes", "Megatron-LM, flash attention not stated"}};
+  CHECK(readRows({throughputCells(megatron)})[0].runtime == "megatron-2023");
+}
+
+TEST_CASE("sums of gradients have the bits that a row says, or else those of its framework") {
+  auto isWide = [](const char *notes) { return readRows({throughputCells({{"notes", notes}})})[0].widensGradients; };
+  for (const char *notes : {"torchtitan", "FSDP2, fp32 gradient reduction", "NeMo, grad_reduce_in_fp32=True",
+                            "fms-fsdp, reduce_dtype=torch.float32", "FSDP, reduce_dtype fp32 not stated"})
+    CHECK(isWide(notes));
+  for (const char *notes : {"fms-fsdp", "torchtitan, reduce_dtype=bfloat16", "Megatron-LM, grad_reduce_in_fp32=False",
+                            "FSDP, bf16 gradient reduction", "NeMo", "NeMo, grad_reduce_in_fp32 not stated"})
+    CHECK(!isWide(notes));
+}

@@ -115,6 +115,8 @@ void fields(Visitor &visit, PlanChoice &choice) {
   visit("pinned", choice.pinned, Described{"Whether pins decided; null where the search did"});
   visit.optional("merged", choice.merged, notEmpty("Nodes of the model that this op does as well"));
   visit.optional("memory_bound", choice.isMemoryBound, Described{"Its bytes take longer than its arithmetic"});
+  bool runsAgain = choice.runsAgain();
+  visit.optional("recompute", runsAgain, Described{"Whether it runs again, for the backward pass"});
 }
 
 template <typename Visitor>
@@ -247,6 +249,8 @@ void fields(Visitor &visit, PlanPipeline &pipeline) {
   visit("schedule", pipeline.schedule, notEmpty("The order in which stages act"));
   visit("workers", pipeline.workers, from(1, "Groups of ranks that hold stages of their own"));
   visit("chunks", pipeline.chunks, from(1, "Stages of a worker"));
+  int64_t stages = pipeline.numStages();
+  visit.optional("stages", stages, from(1, "Of all workers"));
   visit("cuts", pipeline.cuts, notEmpty("The first op of the forward pass behind each cut"));
   visit("transfers", pipeline.transfers, Described{"Values that run between stages"});
   visit("worker_devices", pipeline.workerDevices, from(1, "Of each worker; empty where they have equally many"));
@@ -309,6 +313,7 @@ void fields(Visitor &visit, PlanTraining &training) {
   visit("loss", training.loss, Described{"As in --loss; empty for the only output of one number"});
   visit("optimizer", training.optimizer, notEmpty("Its name"));
   visit("precision", training.precision, notEmpty("Of weights and activations; model: as the file has them"));
+  visit.optional("zero", training.zero, Described{"As in --zero: auto, 0, 1, 2, 3"});
   visit("recompute", training.recompute,
         notEmpty("The forward values that the backward pass makes again; behind a colon in so many layers, the first, "
                  "and behind a comma in the other layers"));
@@ -337,6 +342,7 @@ void fields(Visitor &visit, Plan &plan) {
   visit("model", model, Described{"The model"});
   visit("request", plan.request, Described{"The settings: enough to plan again"});
   visit("cluster", plan.cluster, notEmpty("The cluster's name"));
+  visit.optional("runtime", plan.request.runtime, Described{"The runtime's name, or its file"});
   visit("devices", plan.request.devices, from(1, "Devices that were offered"));
   visit("devices_used", plan.devicesUsed, from(1, "Devices that do something of their own"));
   visit("mode", plan.request.mode, Described{"The kind of step"});

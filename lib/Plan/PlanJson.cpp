@@ -108,9 +108,9 @@ llvm::Error notAPlan(llvm::Error error) {
   return inputError("{0} (a plan.json written by 'apc plan' is expected)", message);
 }
 
-/// `devices` and `mode` stand beside the request, too: both must say the same.
+/// `devices`, `mode` and `runtime` stand beside the request, too: both must say the same.
 llvm::Error checkRequested(JsonReader root, llvm::StringRef source) {
-  for (llvm::StringRef key : {"devices", "mode"}) {
+  for (llvm::StringRef key : {"devices", "mode", "runtime"}) {
     std::optional<JsonReader> inside = root.at("request").find(key), beside = root.find(key);
     if (inside && beside && printJson(inside->value(), 0) != printJson(beside->value(), 0))
       return inputError("{0}: '{1}' is {2}, but the request has {3}", source, key, printJson(beside->value(), 0),
@@ -119,7 +119,7 @@ llvm::Error checkRequested(JsonReader root, llvm::StringRef source) {
   return llvm::Error::success();
 }
 
-/// The devices of a stage and the target of a move are said twice, too: as a number and a text for people.
+/// The devices of a stage, the stages of a pipeline, what runs again and the target of a move are said twice, too.
 llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef source) {
   std::string fault;
   auto expect = [&](JsonReader place, const llvm::Twine &what, const std::string &truth) {
@@ -130,6 +130,12 @@ llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef so
   root.at("stages").forEach([&](JsonReader place) {
     expect(place.at("devices"), "'devices' of the stage with mesh '" + stage->mesh.str() + "'",
            std::to_string(stage->numRanks()));
+    auto choice = stage->choices.begin();
+    place.at("choices").forEach([&](JsonReader entry) {
+      if (std::optional<JsonReader> said = entry.find("recompute"))
+        expect(*said, "'recompute' of op '" + llvm::Twine(choice->op) + "'", choice->runsAgain() ? "true" : "false");
+      ++choice;
+    });
     auto move = stage->moves.begin();
     place.at("moves").forEach([&](JsonReader entry) {
       expect(entry.at("target"),
@@ -139,6 +145,9 @@ llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef so
     });
     ++stage;
   });
+  if (std::optional<JsonReader> pipeline = root.find("pipeline"); pipeline && plan.pipeline)
+    if (std::optional<JsonReader> said = pipeline->find("stages"))
+      expect(*said, "'stages' of the pipeline", std::to_string(plan.pipeline->numStages()));
   return fault.empty() ? llvm::Error::success() : inputError("{0}: {1}", source, fault);
 }
 

@@ -308,6 +308,11 @@ llvm::StringRef stepModeName(StepMode mode) { return stepModes[static_cast<size_
 std::optional<int64_t> zeroStage(ZeroChoice choice) {
   return choice == ZeroChoice::Auto ? std::nullopt : std::optional(static_cast<int64_t>(choice) - 1);
 }
+
+std::string zeroText(ZeroChoice choice) {
+  std::optional<int64_t> stage = zeroStage(choice);
+  return stage ? std::to_string(*stage) : "auto";
+}
 llvm::StringRef parallelModeName(ParallelMode mode) { return parallelModes[static_cast<size_t>(mode)]; }
 
 std::string Setting::key() const {

@@ -95,6 +95,8 @@ llvm::Error checkRequestedTraining(const Plan &plan) {
   check(expectSame("training.loss", training.loss, request.loss, source));
   check(expectSame("training.optimizer", training.optimizer, optimizerName(request.optimizer).str(), source));
   check(expectSame("training.precision", training.precision, precisionChoiceName(request.precision).str(), source));
+  if (!training.zero.empty()) // earlier files do not say it
+    check(expectSame("training.zero", training.zero, zeroText(request.zero), source));
   if (!(request.recompute == RecomputeChoice::Auto))
     check(expectSame("training.recompute", training.recompute, request.recompute.str(), source));
   check(expectSame("training.global_batch", training.globalBatch, request.globalBatch.value_or(training.globalBatch),

@@ -13,11 +13,6 @@ namespace apc {
 
 namespace {
 
-std::string zeroText(const PlanRequest &request) {
-  std::optional<int64_t> stage = zeroStage(request.zero);
-  return stage ? std::to_string(*stage) : "auto";
-}
-
 /// Is `a` the better point? One without seconds is the last of those that do not fit.
 bool isBetterPoint(const TriedPoint &a, const TriedPoint &b) {
   auto keys = [](const TriedPoint &point) {
@@ -66,7 +61,7 @@ TriedPoint triedPointOf(const Plan &plan) {
   point.microBatch = training.microBatch;
   point.copies = training.copies;
   point.recompute = training.recompute;
-  point.zero = zeroText(plan.request);
+  point.zero = zeroText(plan.request.zero);
   point.stepSeconds = plan.stepSeconds;
   point.memoryBytes = plan.memory.total();
   point.feasible = plan.memory.total() <= plan.memoryLimitBytes;
@@ -84,7 +79,7 @@ TriedPoint failedPointOf(const PlanRequest &request, int64_t microBatches, std::
   point.microBatch = request.microBatch;
   point.copies = copiesOf(request);
   point.recompute = request.recompute.str();
-  point.zero = zeroText(request);
+  point.zero = zeroText(request.zero);
   point.reason = std::move(reason);
   return point;
 }

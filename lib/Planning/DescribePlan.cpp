@@ -271,6 +271,7 @@ std::optional<PlanTraining> trainingOf(const OpGraph &graph, const PlanRequest &
   return PlanTraining{request.loss,
                       optimizerName(request.optimizer).str(),
                       precisionChoiceName(request.precision).str(),
+                      zeroText(request.zero),
                       request.recompute.str(),
                       size * count,
                       size,

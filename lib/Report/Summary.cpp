@@ -10,7 +10,6 @@
 #include "Rates.h"
 #include "StorageText.h"
 
-#include "apc/Graph/RecomputedNames.h"
 #include "apc/Plan/VisiblePlan.h"
 #include "apc/Report/ErrorBar.h"
 #include "apc/Support/TextTable.h"
@@ -96,8 +95,7 @@ double secondsOf(const Plan &plan, llvm::function_ref<bool(const PlanChoice &)> 
 /// are none.
 std::string partsOfCompute(const Plan &plan) {
   const double byMemory = secondsOf(plan, [](const PlanChoice &choice) { return choice.isMemoryBound; });
-  const double again =
-      secondsOf(plan, [](const PlanChoice &choice) { return llvm::StringRef(choice.op).ends_with(recomputedSuffix); });
+  const double again = secondsOf(plan, [](const PlanChoice &choice) { return choice.runsAgain(); });
   std::vector<std::string> texts;
   for (auto [seconds, what] : {std::pair(byMemory, "wait for memory"), std::pair(again, "run again (recomputation)")})
     if (seconds > 0)

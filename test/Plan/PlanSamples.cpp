@@ -73,7 +73,7 @@ Plan samplePlan() {
   plan.status = PlanStatus::Optimal;
   plan.lowerBoundSeconds = 0.010;
   plan.samplesPerSecond = 400;
-  plan.training = PlanTraining{"loss", "adamw", "bf16", "none", 64, 8, 8, 2};
+  plan.training = PlanTraining{"loss", "adamw", "bf16", "auto", "none", 64, 8, 8, 2};
   plan.shareOfPeak = 0.25;
   plan.peakFormats = {"bf16", "f32"};
   plan.deviceMemoryBytes = int64_t(1) << 34;

@@ -1,6 +1,7 @@
 // A plan: everything decided for one model on one cluster, and why. Values only; named by op and value.
 #pragma once
 
+#include "apc/Graph/RecomputedNames.h"
 #include "apc/Graph/Roles.h"
 #include "apc/Plan/PlanRequest.h"
 #include "apc/Plan/TriedPoint.h"
@@ -81,6 +82,9 @@ struct PlanChoice {
   std::optional<PinnedChoice> pinned = std::nullopt;
   std::vector<std::string> merged = {}; ///< ops of the model that this one does as well: the Softmax of an attention
   bool isMemoryBound = false;           ///< its bytes take longer than its arithmetic
+
+  /// Does the op make a value of the forward pass again, for the backward pass?
+  bool runsAgain() const { return llvm::StringRef(op).ends_with(recomputedSuffix); }
 };
 
 /// Why strategies of an operator were not offered: the same for all ops with one rule.
@@ -210,6 +214,7 @@ struct PlanPipeline {
   std::vector<PlanTransfer> transfers;
   std::vector<int64_t> workerDevices = {}; ///< of each worker; empty where they have equally many
 
+  int64_t numStages() const { return workers * chunks; }
   /// The workers as a request names them.
   PipelineChoice choice() const { return {workers, workerDevices}; }
 };
@@ -244,6 +249,7 @@ struct PlanTraining {
   std::string loss;         ///< as in --loss; "" for the only output of one number
   std::string optimizer;    ///< "adamw"
   std::string precision;    ///< "model", "fp32", "bf16", "fp16"
+  std::string zero;         ///< as in --zero: "auto", "0", "1", "2", "3"
   std::string recompute;    ///< "none", "norms", "attention", "mlp", "branches", "full", "full:26" or "full:26,norms"
   int64_t globalBatch = 1;  ///< samples
   int64_t microBatch = 1;   ///< samples, on all devices together

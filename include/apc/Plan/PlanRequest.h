@@ -48,6 +48,7 @@ llvm::StringRef stepModeName(StepMode mode);                 ///< "infer", "trai
 llvm::StringRef optimizerName(OptimizerChoice name);         ///< "sgd", "momentum", "adam", "adamw"
 llvm::StringRef precisionChoiceName(PrecisionChoice choice); ///< "model", "fp32", "bf16", "fp16", "fp8"
 std::optional<int64_t> zeroStage(ZeroChoice choice);         ///< none for Auto
+std::string zeroText(ZeroChoice choice);                     ///< as in --zero: "auto", "0", "1", "2", "3"
 llvm::StringRef parallelModeName(ParallelMode mode);         ///< "auto", "data", "semi", "hybrid"
 
 /// The runtime of plans for no runtime: every op is a kernel at the figures of its device.

@@ -109,7 +109,7 @@ std::string withPlainSigns(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, "\xc3\x97");
   std::string plain = llvm::join(parts, "x");
-  const llvm::Regex processor("(^|[^0-9a-z])x86([-_ ]?64)?($|[^0-9a-z])", llvm::Regex::IgnoreCase);
+  static const llvm::Regex processor("(^|[^0-9a-z])x86([-_ ]?64)?($|[^0-9a-z])", llvm::Regex::IgnoreCase);
   while (processor.match(plain))
     plain = processor.sub("\\1\\3", plain);
   return plain;

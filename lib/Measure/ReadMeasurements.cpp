@@ -3,6 +3,7 @@
 
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
+#include "apc/Support/Parallel.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -46,28 +47,30 @@ static Measurement faultyRow(const CsvRow &cells) {
   return row;
 }
 
-llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source) {
+llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source,
+                                                           unsigned numThreads) {
   CsvTable table;
   if (llvm::Error error = parseCsv(text, source, table))
     return std::move(error);
   llvm::Expected<RowReader> read = readerOf(table);
   if (!read)
     return read.takeError();
-  std::vector<Measurement> rows;
-  for (const CsvRow &cells : table.rows) {
-    rows.push_back(cells.fault().empty() ? (*read)(table, cells) : faultyRow(cells));
-    rows.back().file = source.str();
-    rows.back().line = cells.line();
-  }
+  std::vector<Measurement> rows(table.rows.size());
+  forEach(rows.size(), numThreads, [&](size_t index) {
+    const CsvRow &cells = table.rows[index];
+    rows[index] = cells.fault().empty() ? (*read)(table, cells) : faultyRow(cells);
+    rows[index].file = source.str();
+    rows[index].line = cells.line();
+  });
   auto isUnreadable = [](const Measurement &row) { return !row.unreadable.empty(); };
   if (!rows.empty() && llvm::all_of(rows, isUnreadable))
     return inputError("{0}; no row of the file can be read", rows.front().unreadable);
   return rows;
 }
 
-llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path) {
+llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path, unsigned numThreads) {
   llvm::Expected<std::string> text = readFile(path);
-  return text ? parseMeasurements(*text, path) : text.takeError();
+  return text ? parseMeasurements(*text, path, numThreads) : text.takeError();
 }
 
 PlanRequest requestOf(const Measurement &row, llvm::StringRef model) {

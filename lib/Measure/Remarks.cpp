@@ -148,9 +148,10 @@ bool movesToHost(llvm::StringRef text) {
   constexpr llvm::StringLiteral moved =
       "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
       "gradients?|weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
-  const llvm::Regex other("(^|[^0-9a-z])(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+"
-                          "offload[a-z]*",
-                          llvm::Regex::IgnoreCase);
+  static const llvm::Regex other(
+      "(^|[^0-9a-z])(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+"
+      "offload[a-z]*",
+      llvm::Regex::IgnoreCase);
   std::string own = text.str();
   while (other.match(own))
     own = other.sub("\\1", own);

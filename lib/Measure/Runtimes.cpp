@@ -155,8 +155,10 @@ void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, M
   if (!llvm::cantFail(loadRuntime(into.runtime)).fullF32Products)
     return;
   into.runtime += "-tf32";
-  if (llvm::Error unknown = loadRuntime(into.runtime).takeError())
-    fields.leaveOut("TF32 under a runtime that is known without it"), llvm::consumeError(std::move(unknown));
+  if (llvm::Error unknown = loadRuntime(into.runtime).takeError()) {
+    llvm::consumeError(std::move(unknown));
+    fields.leaveOut("TF32 under a runtime that is known without it");
+  }
 }
 
 void setRuntime(llvm::StringRef text, Measurement &into) {

@@ -31,7 +31,7 @@ int report(llvm::Error error) {
 llvm::Error readAll(const Flags &flags, std::vector<Measurement> &rows) {
   llvm::Error faults = llvm::Error::success();
   for (const std::string &file : flags.files)
-    if (llvm::Expected<std::vector<Measurement>> own = readMeasurements(file))
+    if (llvm::Expected<std::vector<Measurement>> own = readMeasurements(file, flags.numThreads))
       rows.insert(rows.end(), std::make_move_iterator(own->begin()), std::make_move_iterator(own->end()));
     else
       faults = llvm::joinErrors(std::move(faults), own.takeError());

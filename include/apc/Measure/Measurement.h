@@ -48,8 +48,10 @@ PlanRequest requestOf(const Measurement &row, llvm::StringRef model);
 /// Reads a file of measurements; its columns say which of the two formats it has (lib/Measure/README.md). Rows that
 /// cannot be used are part of the answer. Errors (input): those of `parseCsv`; columns of neither format; no row can
 /// be read, each having a fault or a cell that should be a number and is none: the first, with file, line and column.
-llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path);
+/// \p numThreads never changes the answer.
+llvm::Expected<std::vector<Measurement>> readMeasurements(llvm::StringRef path, unsigned numThreads = 1);
 /// The same from the text of a file.
-llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source);
+llvm::Expected<std::vector<Measurement>> parseMeasurements(llvm::StringRef text, llvm::StringRef source,
+                                                           unsigned numThreads = 1);
 
 } // namespace apc

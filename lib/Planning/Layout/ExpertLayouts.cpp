@@ -271,7 +271,10 @@ llvm::Error ExpertTrials::improve(int64_t mostTensor, MayTryLayout mayTry) {
 bool isSameSchedule(llvm::StringRef a, llvm::StringRef b, const ParallelDegrees &layout) {
   auto rowOf = [&](llvm::StringRef name) -> const PipelineSchedule * {
     auto row = findPipelineSchedule(name, static_cast<uint32_t>(layout.numChunks()));
-    return row ? *row : (llvm::consumeError(row.takeError()), nullptr);
+    if (row)
+      return *row;
+    llvm::consumeError(row.takeError());
+    return nullptr;
   };
   return a == b || (rowOf(a) && rowOf(a) == rowOf(b));
 }

@@ -4,10 +4,9 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/SomeOf.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
 
@@ -25,7 +24,7 @@ public:
   explicit TieClasses(mlir::func::FuncOp main) {
     for (ParameterOp parameter : main.getOps<ParameterOp>()) {
       parameters.insert({parameter.getName(), parameter});
-      names.push_back(parameter.getName());
+      names.push_back(parameter.getName().str());
     }
   }
 
@@ -36,9 +35,8 @@ public:
 private:
   llvm::Error check(const TiedParameters &tied) const;
   Standing standingFor(llvm::StringRef name) const;
-  std::string listNames() const;
 
-  std::vector<llvm::StringRef> names; ///< in the order of the model
+  std::vector<std::string> names; ///< in the order of the model
   llvm::StringMap<ParameterOp> parameters;
   llvm::StringMap<Standing> next; ///< of those that another one stands for, which may have another one in turn
 };
@@ -50,18 +48,12 @@ Standing TieClasses::standingFor(llvm::StringRef name) const {
   return standing;
 }
 
-/// Some of the names, and how many more there are.
-std::string TieClasses::listNames() const {
-  constexpr size_t maxNamed = 8;
-  auto first = llvm::ArrayRef(names).take_front(maxNamed);
-  std::string list = "'" + llvm::join(first, "', '") + "'";
-  return names.size() > maxNamed ? list + llvm::formatv(" and {0} more", names.size() - maxNamed).str() : list;
-}
-
 llvm::Error TieClasses::check(const TiedParameters &tied) const {
+  constexpr size_t mostNamed = 8;
   for (llvm::StringRef name : {tied.first, tied.second})
     if (!named(name))
-      return inputError("the model has no parameter '{0}' to tie; parameters are {1}", name, listNames());
+      return inputError("the model has no parameter '{0}' to tie; parameters are {1}", name,
+                        someNamesOf(names, mostNamed));
   if (tied.first == tied.second)
     return inputError("parameter '{0}' cannot be tied to itself", tied.first);
   auto type = llvm::cast<mlir::RankedTensorType>(named(tied.first).getOutput().getType());

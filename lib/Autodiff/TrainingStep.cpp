@@ -23,6 +23,7 @@
 #include "apc/IR/Ops/Normalization/Normalization.h"
 #include "apc/IR/Program/FindParts.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/SomeOf.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -42,11 +43,11 @@ ParameterOp lookUp(mlir::func::FuncOp main, llvm::StringRef name) {
 
 /// Some of the names, and how many more there are.
 std::string listNames(llvm::ArrayRef<ParameterUse> uses) {
-  constexpr size_t maxNamed = 8;
-  std::string list;
-  for (const ParameterUse &use : uses.take_front(maxNamed))
-    list += (list.empty() ? "'" : ", '") + use.name + "'";
-  return uses.size() > maxNamed ? list + llvm::formatv(" and {0} more", uses.size() - maxNamed).str() : list;
+  constexpr size_t mostNamed = 8;
+  std::vector<std::string> names;
+  for (const ParameterUse &use : uses)
+    names.push_back(use.name);
+  return someNamesOf(names, mostNamed);
 }
 
 /// The floating parameters of `main`, each trained or not, as far as the loss depends on them.

@@ -11,8 +11,8 @@ namespace apc {
 
 namespace {
 
-/// By op of the forward pass: the contractions before it. The last entry counts all. Contractions of
-/// parameters and constants alone do not count: they go with their readers, wherever they stand.
+/// By op of the forward pass: the contractions before it. The last entry counts all. Contractions of parameters and
+/// constants alone do not count: they go with their readers, wherever they stand.
 std::vector<size_t> contractionsBefore(const OpGraph &graph, llvm::ArrayRef<OpId> forward) {
   const std::vector<bool> isFixed = valuesOfStep(graph);
   std::vector<size_t> before = {0};

@@ -141,10 +141,7 @@ std::vector<int64_t> OpGraph::timesHeld() const {
 
 std::vector<bool> OpGraph::opsAtLoad() const {
   std::vector<bool> atLoad;
-  std::vector<bool> changes(values.size(), false);
-  for (const GraphValue &own : values)
-    if (own.replaces)
-      changes[own.replaces->index()] = true;
+  const std::vector<bool> changes = replaced();
   auto isLoaded = [&](ValueId id) {
     bool isConstant = value(id).role == ValueRole::Parameter && !changes[id.index()];
     return (isConstant && !op(value(id).producer).isTransfer) || atLoad[value(id).producer.index()];

@@ -7,6 +7,7 @@
 #include "apc/Search/SearchEnd.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/SomeOf.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -127,12 +128,9 @@ llvm::Error checkAllPinned(const PlanningTask &task) {
   if (unpinned.empty())
     return llvm::Error::success();
   constexpr size_t most = 5;
-  std::string names = llvm::join(llvm::ArrayRef(unpinned).take_front(most), ", ");
-  if (unpinned.size() > most)
-    names += llvm::formatv(" and {0} more", unpinned.size() - most).str();
   return inputError("--parallel hybrid: every op that has a choice must be pinned, and {0} are not: {1}; pin them, or "
                     "use --parallel semi, which lets them follow",
-                    unpinned.size(), names);
+                    unpinned.size(), someOf(unpinned, most));
 }
 
 std::vector<Reference> referencesOf(const PlanningTask &task, llvm::ArrayRef<CostedReference> costed) {

@@ -11,6 +11,7 @@
 #include "apc/IR/Ops/Movement/Movement.h"
 #include "apc/IR/Ops/Reduction/Reduction.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/SomeOf.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -113,13 +114,12 @@ mlir::Value LossBuilder::sum() {
 std::string listOutputs(llvm::ArrayRef<std::string> names, mlir::ValueRange outputs) {
   constexpr size_t maxNamed = 8;
   std::vector<std::string> lines;
-  for (auto [name, output] : llvm::zip_equal(names.take_front(maxNamed), outputs.take_front(maxNamed))) {
+  for (auto [name, output] : llvm::zip_equal(names, outputs)) {
     std::string type;
     llvm::raw_string_ostream(type) << output.getType();
     lines.push_back("'" + name + "' " + type);
   }
-  std::string list = llvm::join(lines, ", ");
-  return names.size() > maxNamed ? list + llvm::formatv(" and {0} more", names.size() - maxNamed).str() : list;
+  return someOf(lines, maxNamed);
 }
 
 /// The output called `name`, or the only one that `fits`.

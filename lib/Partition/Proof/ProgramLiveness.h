@@ -24,8 +24,8 @@ struct ProgramBytes {
 /// the end; values that other stages send from their arrival, values sent to other stages until then; constants are
 /// left out. Copies of a micro-batch have values of their own, but for sums. The result of an op that only looks at its
 /// first operand differently (a view), or in another order, shares its storage, and so does a result of `main` with the
-/// parameter that it replaces. A causal mask that only attentions read is not held: fused ones
-/// know it, and under a runtime that does not fuse them plans count more.
+/// parameter that it replaces. A causal mask that only attentions read is not held: fused ones know it, and
+/// under a runtime that does not fuse them plans count more.
 ProgramBytes programBytes(mlir::func::FuncOp main);
 
 } // namespace apc

@@ -4,6 +4,7 @@
 #include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Support/Error.h"
+#include "apc/Support/SomeOf.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,14 +18,7 @@ namespace {
 
 std::string quoted(const Pin &pin) { return llvm::formatv("pin '{0}' ({1})", pin.str(), pin.source).str(); }
 
-/// The first few names, for messages: "'a', 'b', 'c' and 93 more".
-std::string someNames(llvm::ArrayRef<std::string> names) {
-  constexpr size_t most = 4;
-  std::string text;
-  for (const std::string &name : names.take_front(most))
-    text += (text.empty() ? "'" : ", '") + name + "'";
-  return names.size() <= most ? text : text + llvm::formatv(" and {0} more", names.size() - most).str();
-}
+std::string someNames(llvm::ArrayRef<std::string> names) { return someNamesOf(names, /*most=*/4); }
 
 bool isInput(const GraphOp &op) { return op.operatorName == valueRoleName(ValueRole::Input); }
 

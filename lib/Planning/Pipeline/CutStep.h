@@ -15,6 +15,12 @@ struct CutStep {
   StageSplit split;
   std::vector<StageGraph> stages;
   std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut
+
+  /// Does each stage that reads the results of op \p op of \p stage run it, once for all its layers?
+  bool runsInEach(unsigned stage, size_t op) const {
+    const std::optional<OpId> own = stages[stage].ops[op];
+    return own && split.runsInEach(graph, *own);
+  }
 };
 
 /// Cuts before the ops with these numbers of `forwardOps`, for schedules that split the backward pass or not. Errors:

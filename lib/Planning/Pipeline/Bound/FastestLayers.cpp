@@ -85,11 +85,14 @@ std::vector<bool> mayShareInStage(const OpGraph &graph, const StageSplit &split,
 }
 
 /// The fastest ops of a layer of \p step. Those that each stage runs for all its layers are left out.
-static LayerMinima minimaOfOps(const StageGraph &layer, const CutStep &step, FastestOps &ops) {
+static LayerMinima minimaOfOps(const CutStep &step, unsigned number, FastestOps &ops) {
+  const StageGraph &layer = step.stages[number];
   LayerMinima minima;
-  for (auto [seconds, part, op] : llvm::zip_equal(ops.secondsOf(layer.graph), layer.parts, layer.ops)) {
-    if (op && step.split.runsInEach(step.graph, *op))
+  for (auto [index, seconds] : llvm::enumerate(ops.secondsOf(layer.graph))) {
+    if (step.runsInEach(number, index))
       continue;
+    const StagePart part = layer.parts[index];
+    const std::optional<OpId> op = layer.ops[index];
     minima.step += seconds;
     minima.microBatch += part == StagePart::Update ? 0 : seconds;
     minima.forward += part == StagePart::Forward ? seconds : 0;
@@ -218,7 +221,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   std::vector<LayerMinima> minima;
   for (unsigned layer = 0; layer < layers->stages.size(); ++layer) {
     const unsigned kind = answers.kindOf(layer);
-    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(layers->stages[layer], *layers, ops));
+    minima.push_back(kind < layer ? minima[kind] : minimaOfOps(*layers, layer, ops));
   }
   LayerSearches searches(whole, answers, *layers, seconds);
   const bool isSearched = !whole.graph.overlaps && seconds > 0;

@@ -13,11 +13,6 @@ namespace apc {
 /// Before the first op nothing lives but what stays through all micro-batches.
 static constexpr Moment beforeAll{OpId(0), /*isCertain=*/true};
 
-/// Does the layer run the op for itself alone?
-static bool isOwnOf(const StageGraph &layer, const CutStep &step, size_t op) {
-  return layer.ops[op] && !step.split.runsInEach(step.graph, *layer.ops[op]);
-}
-
 LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const CutStep &step, unsigned stage,
                              llvm::ArrayRef<Mesh> meshes)
     : own(std::move(answer)) {
@@ -25,7 +20,7 @@ LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const CutStep 
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     const bool isInput =
         isSource(graph, OpId(op)) && graph.value(*graph.ops[op].results.front()).role == ValueRole::Input;
-    isOwnOp.push_back(isOwnOf(step.stages[stage], step, op) && !isInput);
+    isOwnOp.push_back(step.stages[stage].ops[op] && !step.runsInEach(stage, op) && !isInput);
   }
   for (const Mesh &mesh : meshes)
     onMeshes.push_back({mesh});
@@ -36,9 +31,8 @@ llvm::Expected<LayerPrograms> LayerPrograms::make(const StageAnswers &layers, co
   llvm::Expected<std::shared_ptr<StageAnswer>> own = layers.taskOfPart(stage, seconds);
   if (!own)
     return own.takeError();
-  const StageGraph &layer = step.stages[stage];
   for (auto [index, op] : llvm::enumerate((*own)->graph.ops))
-    if (layer.parts[index] > last || (layer.ops[index] && !isOwnOf(layer, step, index)))
+    if (step.stages[stage].parts[index] > last || step.runsInEach(stage, index))
       op.repeats = 0; // takes no time, and nor do collectives for it
   const PlanningTask &task = *(*own)->task;
   llvm::Expected<std::vector<Mesh>> meshes = task.pins.suitableMeshes(task.graph, firstAxes(task.request));

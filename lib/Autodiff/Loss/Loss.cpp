@@ -13,7 +13,6 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/SomeOf.h"
 
-#include "llvm/ADT/StringExtras.h"
 
 namespace apc {
 

@@ -13,7 +13,6 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/SomeOf.h"
 
-
 namespace apc {
 
 int64_t numElements(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements(); }

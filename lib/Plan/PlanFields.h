@@ -251,6 +251,7 @@ void fields(Visitor &visit, PlanPipeline &pipeline) {
   visit("chunks", pipeline.chunks, from(1, "Stages of a worker"));
   int64_t stages = pipeline.numStages();
   visit.optional("stages", stages, from(1, "Of all workers"));
+  visit.optional("copies", pipeline.copies, from(1, "Of a micro-batch, as in training"));
   visit("cuts", pipeline.cuts, notEmpty("The first op of the forward pass behind each cut"));
   visit("transfers", pipeline.transfers, Described{"Values that run between stages"});
   visit("worker_devices", pipeline.workerDevices, from(1, "Of each worker; empty where they have equally many"));

@@ -119,7 +119,8 @@ llvm::Error checkRequested(JsonReader root, llvm::StringRef source) {
   return llvm::Error::success();
 }
 
-/// The devices of a stage, the stages of a pipeline, what runs again and the target of a move are said twice, too.
+/// The devices of a stage, the stages of a pipeline, copies, what runs again and the target of a move are said twice,
+/// too.
 llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef source) {
   std::string fault;
   auto expect = [&](JsonReader place, const llvm::Twine &what, const std::string &truth) {
@@ -145,9 +146,12 @@ llvm::Error checkSaidTwice(JsonReader root, const Plan &plan, llvm::StringRef so
     });
     ++stage;
   });
-  if (std::optional<JsonReader> pipeline = root.find("pipeline"); pipeline && plan.pipeline)
+  if (std::optional<JsonReader> pipeline = root.find("pipeline"); pipeline && plan.pipeline) {
     if (std::optional<JsonReader> said = pipeline->find("stages"))
       expect(*said, "'stages' of the pipeline", std::to_string(plan.pipeline->numStages()));
+    if (std::optional<JsonReader> said = pipeline->find("copies"); said && plan.training)
+      expect(*said, "'copies' of the pipeline", std::to_string(plan.training->copies));
+  }
   return fault.empty() ? llvm::Error::success() : inputError("{0}: {1}", source, fault);
 }
 
@@ -221,6 +225,8 @@ void writeJson(JsonWriter &json, const PlanRequest &request) {
 
 std::string printPlan(const Plan &plan, bool withTiming) {
   Plan written = plan; // one description serves readers and writers
+  if (written.pipeline && written.training)
+    written.pipeline->copies = written.training->copies;
   JsonWriter json(1);
   json.object([&](JsonObjectWriter &object) {
     object("version", Plan::version);

@@ -213,6 +213,7 @@ struct PlanPipeline {
   std::vector<std::string> cuts; ///< the first op of the forward pass behind each cut
   std::vector<PlanTransfer> transfers;
   std::vector<int64_t> workerDevices = {}; ///< of each worker; empty where they have equally many
+  int64_t copies = 1;                      ///< of a micro-batch; written as training says
 
   int64_t numStages() const { return workers * chunks; }
   /// The workers as a request names them.

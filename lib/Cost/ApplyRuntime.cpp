@@ -136,9 +136,7 @@ private:
   /// Does the op know what it reads there: a causal mask, or what is made into one?
   bool knows(OpGraph::Use use) const {
     const FactorRule &rule = graph.ruleOf(use.op);
-    return rule.attention
-               ? rule.attention->knowsMask(graph.value(*graph.op(use.op).operands[use.operand]).shape.elementBits)
-               : graph.op(use.op).kernel.isMadeByReaders;
+    return rule.attention ? rule.attention->knowsMask(use.operand) : graph.op(use.op).kernel.isMadeByReaders;
   }
   bool goesThrough(const FactorRule &rule) const { return rule.work == Work::View || rule.isRearrangement(); }
   bool takesAnyOrder(const FactorRule &rule) const {

@@ -150,7 +150,9 @@ TEST_CASE("a fused attention knows a causal mask, which nothing holds then") {
       builder.addOperand({{head}, {operand == 0 ? queries : keys}, {size}}, 16);
     builder.addOperand({{queries}, {keys}}, 8);
     builder.addResult({{head}, {queries}, {size}}, 16);
-    builder.setAttention({64, 1024, isCausal, /*masked=*/!isCausal, {queries}});
+    constexpr unsigned maskOperand = 3;
+    std::optional<unsigned> known = isCausal ? std::optional(maskOperand) : std::nullopt;
+    builder.setAttention({64, 1024, isCausal, /*masked=*/!isCausal, {queries}, known});
     ValueId y = step.add(builder.take(), read, heads);
     step.add(headRule(1, false, false), {y}, heads);
     return step;

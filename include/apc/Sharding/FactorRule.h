@@ -50,14 +50,15 @@ enum class Work : uint8_t { View, Stream, Contraction };
 /// A softmax attention, whose scores never leave the device's fast memory: what the speed of such a kernel depends on
 /// beside its FLOPs. Llama-3-8B at 8,192 positions: {128, 8192, causal, unmasked, rows s and g}.
 struct FusedAttention {
-  int64_t headSize = 1;                ///< elements of a query and of a key
-  int64_t keys = 1;                    ///< key positions that a query looks at
-  bool causal = false;                 ///< only keys up to the query's own position count: half of them
-  bool masked = false;                 ///< reads a mask of its own for each query
-  llvm::SmallVector<FactorId, 2> rows; ///< queries that share the keys of one head: positions, heads of a group
+  int64_t headSize = 1;                    ///< elements of a query and of a key
+  int64_t keys = 1;                        ///< key positions that a query looks at
+  bool causal = false;                     ///< only keys up to the query's own position count: half of them
+  bool masked = false;                     ///< reads a mask of its own for each query
+  llvm::SmallVector<FactorId, 2> rows;     ///< queries that share the keys of one head: positions, heads of a group
+  std::optional<unsigned> causalMask = {}; ///< the operand that is no more than the causal mask that the kernel knows
 
-  /// Does the kernel know an operand of so many bits an element: a causal mask, of a byte for each query and key?
-  bool knowsMask(unsigned elementBits) const { return causal && !masked && elementBits == 8; }
+  /// Does the kernel know what the operand holds, so that it need not be read?
+  bool knowsMask(unsigned operand) const { return causalMask == operand; }
 
   friend bool operator==(const FusedAttention &, const FusedAttention &) = default;
 };

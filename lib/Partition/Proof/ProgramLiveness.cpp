@@ -57,7 +57,7 @@ bool knows(mlir::OpOperand &use, const llvm::DenseSet<mlir::Value> &known) {
   auto interface = llvm::dyn_cast<OperatorInterface>(use.getOwner());
   mlir::FailureOr<FactorRule> rule = interface ? interface.getRule() : mlir::FailureOr<FactorRule>();
   if (mlir::succeeded(rule) && rule->attention)
-    return rule->attention->knowsMask(shapeOf(use.get())->elementBits);
+    return rule->attention->knowsMask(use.getOperandNumber());
   return use.getOwner()->getNumResults() > 0 &&
          llvm::all_of(use.getOwner()->getResults(), [&](mlir::Value result) { return known.contains(result); });
 }

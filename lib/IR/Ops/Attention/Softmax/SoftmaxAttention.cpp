@@ -143,6 +143,13 @@ struct ScoreFactors {
 
 } // namespace
 
+/// Does the mask hide all later keys from each query, and no others?
+static bool hidesLaterKeys(mlir::Operation *op, mlir::Value mask) {
+  auto fill = op->getAttrOfType<mlir::FloatAttr>("fill");
+  return fill ? fill.getValueAsDouble() <= hiddenScore && isCausalMask(mask, intAttribute(op, "seen", 1) != 0)
+              : isAddedCausalMask(mask);
+}
+
 mlir::FailureOr<FactorRule> softmaxAttentionRule(mlir::Operation *op, std::optional<unsigned> gradientOf) {
   auto sizes = readScoreSizes(op);
   if (mlir::failed(sizes))
@@ -176,9 +183,9 @@ mlir::FailureOr<FactorRule> softmaxAttentionRule(mlir::Operation *op, std::optio
   llvm::SmallVector<FactorId, 2> rows = own.queries;
   rows.append(own.heads.begin() + 1, own.heads.end());
   bool masked = !isAbsent(mask) && hasRowPerQuery(dimsOf(mask), sizes->queries);
-  bool causal = masked && op->hasAttr("fill") && sizes->queries == sizes->keys &&
-                isCausalMask(mask, intAttribute(op, "seen", 1) != 0);
-  builder.setAttention({sizes->headSize, sizes->keys, causal, masked && !causal, rows});
+  bool causal = masked && sizes->queries == sizes->keys && hidesLaterKeys(op, mask);
+  builder.setAttention({sizes->headSize, sizes->keys, causal, masked && !causal, rows,
+                        causal ? std::optional(places.mask) : std::nullopt});
   FactorRule rule = builder.take();
   setFlops(rule, flopsOf(*sizes, gradientOf, /*isSum=*/!places.values));
   return rule;

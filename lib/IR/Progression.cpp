@@ -2,6 +2,7 @@
 #include "apc/IR/Progression.h"
 
 #include "Ops/Creation/Creation.h"
+#include "Ops/MakeOp.h"
 #include "apc/IR/Ops/Elementwise/Elementwise.h"
 #include "apc/IR/Ops/Movement/Movement.h"
 
@@ -207,5 +208,34 @@ std::optional<int64_t> Progression::outside(int64_t least, int64_t end) const {
 }
 
 std::optional<Progression> progressionOf(mlir::Value value) { return progressionOf(value, 0); }
+
+std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, llvm::function_ref<int64_t(int64_t)> at) {
+  int64_t count = 1;
+  for (int64_t size : dims)
+    count *= size;
+  return count == 0 ? std::nullopt : progressionAmong(dims, count, [&](int64_t i) { return std::optional(at(i)); });
+}
+
+mlir::Value makeProgression(mlir::OpBuilder &builder, llvm::StringRef name, const Progression &numbers,
+                            mlir::RankedTensorType type) {
+  auto named = [&](mlir::Value value, llvm::StringRef valueName) {
+    value.getDefiningOp()->setAttr(valuesAttribute, builder.getStrArrayAttr({valueName}));
+    return value;
+  };
+  auto constant = [&](llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> values, llvm::StringRef role) {
+    std::string called = (name + "." + role).str();
+    auto held = mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(dims, builder.getI64Type()), values);
+    return named(ConstantOp::create(builder, mlir::NameLoc::get(builder.getStringAttr(called)), held), called);
+  };
+  mlir::Value start = constant({}, numbers.first, "start"),
+              limit = constant({}, numbers.last() + numbers.step, "limit"), delta = constant({}, numbers.step, "delta");
+  llvm::ArrayRef<int64_t> dims = type.getShape();
+  std::string row = dims.size() == 1 ? name.str() : (name + ".row").str();
+  mlir::Value made = named(makeOp<RangeOp>(builder, row, {start, limit, delta}), row);
+  if (dims.size() == 1)
+    return made;
+  mlir::Value shape = constant(static_cast<int64_t>(dims.size()), dims, "shape");
+  return named(makeOp<ReshapeOp>(builder, name, {made, shape}), name);
+}
 
 } // namespace apc

@@ -4,6 +4,8 @@
 #include "apc/IR/Apc.h"
 #include "apc/IR/Program/Statistics.h"
 
+#include <numeric>
+
 using namespace apc::test;
 using Catch::Contains;
 
@@ -90,6 +92,31 @@ TEST_CASE("weights that a shape depends on are read after all") {
                                     "float_data: 2 float_data: 2 }\n" +
                                     input("x", {"1", "3", "8", "8"}) + output("y")));
   CHECK_THAT(model->text(), Contains("tensor<1x3x16x16xf32>"));
+}
+
+TEST_CASE("large tables of integers that grow evenly are ranges, whether they are raw data or a list") {
+  auto textOf = [](const std::string &dims, bool isRaw, int64_t last) {
+    apc::onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(serialize(node("Gather", {"x", "places"}, {"y"}) +
+                                            "initializer { name: \"places\" data_type: 7 " + dims + " }\n" +
+                                            input("x", {"100000", "2"}) + output("y"))));
+    apc::onnx::TensorProto &places = *model.mutable_graph()->mutable_initializer(0);
+    std::vector<int64_t> numbers(100000);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    numbers.back() = last;
+    if (isRaw)
+      places.set_raw_data(numbers.data(), numbers.size() * sizeof(int64_t));
+    else
+      places.mutable_int64_data()->Assign(numbers.begin(), numbers.end());
+    return importText(model.SerializeAsString())->text();
+  };
+  for (bool isRaw : {true, false}) {
+    CHECK_THAT(textOf("dims: 100000", isRaw, 99999), Contains("tensor<100000xi64>") && Contains("apc.range") &&
+                                                         !Contains("apc.parameter") && !Contains("apc.reshape"));
+    CHECK_THAT(textOf("dims: 1 dims: 100000", isRaw, 99999), Contains("apc.range") && Contains("apc.reshape"));
+    CHECK_THAT(textOf("dims: 100000", isRaw, 99998), Contains("apc.parameter \"places\"") && !Contains("apc.range"));
+    CHECK_THAT(textOf("dims: 2 dims: 50000", isRaw, 99999), Contains("apc.parameter \"places\""));
+  }
 }
 
 TEST_CASE("large tables of integers are parameters with the role of constants") {

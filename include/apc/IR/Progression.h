@@ -1,7 +1,7 @@
 // Numbers that grow evenly along one dim, found by the ops that make them, without making them.
 #pragma once
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Builders.h"
 
 #include <optional>
 
@@ -24,5 +24,13 @@ struct Progression {
 /// ConstantOfShape or a Range, looked through views, casts that keep every number, slices, and sums and products with
 /// one constant. A Range of 1,000,000 numbers takes as long as one of 10. None otherwise, as for numbers beyond 2^53.
 std::optional<Progression> progressionOf(mlir::Value value);
+
+/// The numbers of dims `dims`, in row-major order, where they are a progression; `at(i)` gives one.
+std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, llvm::function_ref<int64_t(int64_t)> at);
+
+/// A Range, and a Reshape where it takes one, of those numbers; all dims of `type`, a tensor of integers of 64 bits,
+/// are 1 but the one of the numbers. The value is called `name`, others on the way `name`.start and so on.
+mlir::Value makeProgression(mlir::OpBuilder &builder, llvm::StringRef name, const Progression &numbers,
+                            mlir::RankedTensorType type);
 
 } // namespace apc

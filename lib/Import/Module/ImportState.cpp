@@ -99,6 +99,8 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   if (header->place == DataPlace::Absent)
     return addParameter(header->type, name, "empty");
   bool small = header->numElements <= options.maxConstantElements;
+  if (mlir::Value positions = small ? mlir::Value() : addPositions(tensor, *header, name))
+    return positions;
   bool manyFloats = header->numElements > 1 || isNamedWeight(name);
   if (!small || (isWeight && manyFloats && !isCountingType(header->type.getElementType()))) {
     mlir::Value value = addParameter(header->type, name, "initializer");
@@ -109,6 +111,11 @@ llvm::Expected<mlir::Value> ImportState::addTensor(const TensorProto &tensor, ll
   if (!data)
     return data.takeError();
   return addStoredConstant(*data, name);
+}
+
+mlir::Value ImportState::addPositions(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name) {
+  std::optional<Progression> numbers = positionsIn(tensor, header);
+  return numbers && numbers->step != 0 ? makeProgression(builder, name, *numbers, header.type) : mlir::Value();
 }
 
 bool ImportState::isNamedWeight(llvm::StringRef name) const {

@@ -110,6 +110,8 @@ private:
   using DataMemo = llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr>;
   mlir::DenseElementsAttr findData(mlir::Value value, DataMemo &memo, unsigned depth, bool guessRest);
   mlir::DenseElementsAttr readStored(mlir::Value parameter, const TensorProto &tensor);
+  /// Stored positions of great number are a Range that is made: their value, or null for other numbers.
+  mlir::Value addPositions(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);
   /// An initializer of one element holds a weight, by its name or by ImportOptions::parameters.
   bool isNamedWeight(llvm::StringRef name) const;
   llvm::Expected<mlir::Value> addExternal(const TensorProto &tensor, const TensorHeader &header, llvm::StringRef name);

@@ -6,6 +6,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include "llvm/Support/Endian.h"
+
 #include <limits>
 
 namespace apc::onnx {
@@ -234,6 +236,30 @@ llvm::Expected<mlir::DenseElementsAttr> scatter(const Tensor &source, const Tens
 }
 
 } // namespace
+
+std::optional<Progression> positionsIn(llvm::StringRef rawData) {
+  constexpr int64_t width = sizeof(int64_t);
+  auto bytes = static_cast<int64_t>(rawData.size());
+  if (bytes % width != 0 || bytes > mostPositionBytes)
+    return std::nullopt;
+  return progressionAmong(bytes / width, [&](int64_t i) {
+    return llvm::support::endian::read<int64_t, llvm::endianness::little>(rawData.data() + width * i);
+  });
+}
+
+std::optional<Progression> positionsIn(const TensorProto &tensor, const TensorHeader &header) {
+  constexpr int64_t width = sizeof(int64_t);
+  bool isRow = llvm::is_contained(header.type.getShape(), header.numElements);
+  if (!isRow || !header.type.getElementType().isSignlessInteger(64))
+    return std::nullopt;
+  llvm::StringRef rawData = tensor.raw_data();
+  if (static_cast<int64_t>(rawData.size()) == header.numElements * width)
+    return positionsIn(rawData);
+  bool isList = rawData.empty() && tensor.int64_data_size() == header.numElements;
+  return isList && header.numElements <= mostPositionBytes / width
+             ? progressionAmong(header.numElements, [&](int64_t i) { return tensor.int64_data(static_cast<int>(i)); })
+             : std::nullopt;
+}
 
 llvm::Expected<TensorHeader> readHeader(const TensorProto &tensor, llvm::StringRef what, mlir::MLIRContext *context) {
   auto header = makeHeader(llvm::ArrayRef(tensor.dims().data(), static_cast<size_t>(tensor.dims_size())),

@@ -4,6 +4,8 @@
 #include "ExternalData.h"
 #include "OnnxModel.pb.h"
 
+#include "apc/IR/Progression.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -42,6 +44,13 @@ llvm::Expected<TensorHeader> readHeader(const TensorProto &tensor, llvm::StringR
 /// The data of an inline tensor. Errors name `what`: data that is too short or too long for the dims.
 llvm::Expected<mlir::DenseElementsAttr> readData(const TensorProto &tensor, const TensorHeader &header,
                                                  llvm::StringRef what);
+
+/// Positions are looked for among numbers of so many bytes at most: 2,097,152 positions.
+inline constexpr int64_t mostPositionBytes = int64_t(1) << 24;
+/// Integers of 64 bits, as `raw_data` has them, that grow evenly in the order in which they stand there.
+std::optional<Progression> positionsIn(llvm::StringRef rawData);
+/// The same of an inline tensor, all of whose dims are 1 but one.
+std::optional<Progression> positionsIn(const TensorProto &tensor, const TensorHeader &header);
 
 /// A sparse tensor made dense: indices are flat positions [n] or coordinates [n, numDims].
 llvm::Expected<mlir::DenseElementsAttr> readSparse(const SparseTensorProto &tensor, const TensorHeader &header,

@@ -16,7 +16,8 @@ namespace {
 using Field = WireReader::Field;
 using Wire = WireReader::Wire;
 
-constexpr unsigned graphOfModel = 7, initializerOfGraph = 5, rawData = 9, dataLocation = 14;
+constexpr unsigned graphOfModel = 7, initializerOfGraph = 5, elementTypeOfTensor = 2, rawData = 9, dataLocation = 14;
+constexpr uint64_t int64 = 7; ///< the element type
 
 void addVarint(uint64_t value, std::string &to) {
   for (; value >= 0x80; value >>= 7)
@@ -53,12 +54,21 @@ private:
   }
 
   bool graph(const Field &field, std::string &to) {
+    holdsIntegers = false;
     return copyLean(field, initializerOfGraph, &LeanCopy::initializer, to);
   }
 
   bool initializer(const Field &field, std::string &to) {
+    if (field.number == elementTypeOfTensor)
+      holdsIntegers = field.value == int64;
     if (field.number != rawData || field.wire != Wire::Bytes || field.value < minBytes)
       return reader.copy(field.start, field.next, to);
+    if (std::string numbers; holdsIntegers && field.value <= static_cast<uint64_t>(mostPositionBytes)) {
+      if (!reader.copy(field.offset, field.end(), numbers))
+        return false;
+      if (positionsIn(numbers))
+        return addMessage(rawData, numbers, to), true;
+    }
     addVarint(dataLocation << 3, to);
     addVarint(dataLeftOut, to);
     return true;
@@ -66,6 +76,7 @@ private:
 
   WireReader &reader;
   uint64_t minBytes;
+  bool holdsIntegers = false; ///< of 64 bits, in the initializer that is copied
 };
 
 std::optional<std::string> hashOf(WireReader &reader) {

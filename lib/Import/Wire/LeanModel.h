@@ -15,9 +15,9 @@ struct LeanModel {
 };
 
 /// Reads the model without the `raw_data` of at least `minBytes` bytes of the graph's initializers, which get the
-/// `data_location` `dataLeftOut` instead: memory does not grow with the weights. Empty for files below 16 MiB, files
-/// that cannot be read or are damaged, and files beyond protobuf's 2 GiB: the reader of whole files reports their
-/// fault.
+/// `data_location` `dataLeftOut` instead: memory does not grow with the weights. Positions (`positionsIn`) stay. Empty
+/// for files below 16 MiB, files that cannot be read or are damaged, and files beyond protobuf's 2 GiB: the reader of
+/// whole files reports their fault.
 std::optional<LeanModel> readLeanModel(llvm::StringRef path, int64_t minBytes);
 
 } // namespace apc::onnx

@@ -1,6 +1,7 @@
 // Bytes of parameters and states, whole and on one device.
 #include "StorageText.h"
 
+#include "apc/Plan/ParallelDegrees.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -92,6 +93,20 @@ double shareCutOver(const StagePlan &stage, ValueRole role, llvm::StringRef axis
   return all > 0 ? cut / all : 0;
 }
 
+/// May pieces be told as those of a stage of ZeRO? Those of a layout of a lower stage are tp's: with zero=0,tp=2
+/// weights of normalisations may rest in halves, but ranks of dp hold nothing in pieces.
+bool mayBeOfStage(const Plan &plan, int stage) {
+  llvm::StringRef text = plan.search;
+  if (!text.consume_front("layout "))
+    return true;
+  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, plan.search);
+  if (!layout) {
+    llvm::consumeError(layout.takeError());
+    return true;
+  }
+  return layout->zero >= stage;
+}
+
 /// "device=8" or "node.a=4 node.b=2".
 std::string axesText(llvm::ArrayRef<const PlanAxis *> axes) {
   return llvm::join(
@@ -149,7 +164,8 @@ std::string storageText(const Plan &plan) {
   text += llvm::formatv("; parameters {0} on {1} device, {2}", formatBytes(parameters.local),
                         plan.pipeline ? "the fullest" : "each", shareText(parameters));
   if (GatheredParameters gathered = countGathered(plan); gathered.all > 0) {
-    text += llvm::formatv(" (ZeRO 3: {0} gathered for use", counted(gathered.all, "tensor"));
+    text += llvm::formatv(" ({0}{1} gathered for use", mayBeOfStage(plan, 3) ? "ZeRO 3: " : "",
+                          counted(gathered.all, "tensor"));
     if (gathered.forEachPass > 0)
       text += llvm::formatv(", {0} of them again for the backward pass", gathered.forEachPass);
     text += ")";
@@ -158,7 +174,7 @@ std::string storageText(const Plan &plan) {
     return withHybrid(std::move(text), plan);
   text += llvm::formatv("; states {0}, {1}", formatBytes(states.local), shareText(states));
   if (states.share() < 0.99 * parameters.share())
-    text += " (ZeRO 1: cut further than the parameters)";
+    text += llvm::formatv(" ({0}cut further than the parameters)", mayBeOfStage(plan, 1) ? "ZeRO 1: " : "");
   return withHybrid(std::move(text), plan);
 }
 

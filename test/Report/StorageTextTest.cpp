@@ -54,3 +54,17 @@ TEST_CASE("parameters of a step without states are told by their own storage") {
   CHECK_THAT(storageText(plan), Catch::EndsWith("(ZeRO 3: 1 tensor gathered for use); hybrid sharding (HSDP): cut over "
                                                 "model=4, replicated over data=2"));
 }
+
+TEST_CASE("pieces of a layout without ZeRO are those of tp, and are not told as a stage of ZeRO") {
+  Plan plan = planOf({{"model"}, {}}, {{"model", "data"}, {}});
+  plan.stages[0].shardings[1].localShape = {2, 32};
+  CHECK_THAT(storageText(plan), Catch::Contains("(ZeRO 3: 1 tensor gathered for use)") &&
+                                    Catch::Contains("(ZeRO 1: cut further than the parameters)"));
+  plan.search = "layout dp=1,tp=8";
+  CHECK_THAT(storageText(plan), !Catch::Contains("ZeRO") && Catch::Contains("(1 tensor gathered for use)") &&
+                                    Catch::Contains("(cut further than the parameters)"));
+  plan.search = "layout dp=2,tp=4,zero=1,mb=1";
+  CHECK_THAT(storageText(plan), Catch::Contains(" (1 tensor gathered for use)") && Catch::Contains("(ZeRO 1: cut"));
+  plan.search = "layout dp=2,tp=4,zero=3";
+  CHECK_THAT(storageText(plan), Catch::Contains("(ZeRO 3: 1 tensor gathered for use)"));
+}

@@ -19,9 +19,22 @@ std::string letterOf(unsigned index) {
   return index < letters ? letter : letter + std::to_string(index / letters);
 }
 
-bool isUsed(const OpGraph &graph, const Candidate &candidate, AxisId axis) {
-  for (auto [op, strategy] : llvm::zip_equal(graph.ops, candidate.strategies))
-    if (!op.operands.empty() &&
+/// By op: it reads something, or makes what an op reads. How a source without users is cut says nothing.
+std::vector<bool> opsAtWork(const OpGraph &graph) {
+  std::vector<bool> areAtWork(graph.ops.size());
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    areAtWork[index] = !op.operands.empty();
+    for (std::optional<ValueId> operand : op.operands)
+      if (operand)
+        areAtWork[graph.value(*operand).producer.index()] = true;
+  }
+  return areAtWork;
+}
+
+/// Is some op at work cut over the axis? A source may be the only one: an input that arrives in pieces.
+bool isUsed(const std::vector<bool> &areAtWork, const Candidate &candidate, AxisId axis) {
+  for (auto [index, strategy] : llvm::enumerate(candidate.strategies))
+    if (areAtWork[index] &&
         llvm::any_of(strategy.axes, [&](const AxisList &axes) { return llvm::is_contained(axes, axis); }))
       return true;
   return false;
@@ -43,9 +56,10 @@ Mesh withAxesNamed(const Mesh &mesh, const Pool &pool) {
 }
 
 int64_t devicesUsed(const OpGraph &graph, const Candidate &candidate) {
+  const std::vector<bool> areAtWork = opsAtWork(graph);
   int64_t devices = 1;
   for (auto [index, axis] : llvm::enumerate(candidate.mesh.getAxes()))
-    if (isUsed(graph, candidate, AxisId(index)))
+    if (isUsed(areAtWork, candidate, AxisId(index)))
       devices *= axis.size;
   return devices;
 }

@@ -10,7 +10,8 @@ namespace apc {
 /// outermost first.
 Mesh withAxesNamed(const Mesh &mesh, const Pool &pool);
 
-/// Devices that do something of their own: the product of the axes over which some op is cut.
+/// Devices that do something of their own: the product of the axes over which some op is cut, or something that an op
+/// reads, as an input is that arrives in pieces.
 int64_t devicesUsed(const OpGraph &graph, const Candidate &candidate);
 
 } // namespace apc

@@ -122,6 +122,16 @@ std::map<std::string, Carried> carriedBy(const StagePlan &stage) {
   return carried;
 }
 
+/// "inputs": the values that arrive or rest in pieces of an axis over which no op is cut; "idle" where there are none.
+std::string restingText(const StagePlan &stage, llvm::StringRef axis) {
+  for (auto [role, word] : {std::pair(ValueRole::Input, "inputs"), std::pair(ValueRole::Parameter, "parameters")})
+    for (const PlanSharding &value : stage.shardings)
+      if (value.role == role && !value.users.empty() &&
+          llvm::any_of(value.sharding.dims, [&](const AxisNames &axes) { return llvm::is_contained(axes, axis); }))
+        return word;
+  return "idle";
+}
+
 } // namespace
 
 FactorWord wordOf(llvm::StringRef factor, llvm::StringRef rule) {
@@ -164,7 +174,9 @@ std::string carriesText(const StagePlan &stage) {
   for (const PlanAxis &axis : stage.mesh.axes) {
     const Carried &work = carried[axis.name];
     text += (text.empty() ? "" : "; ") + axis.name + ": ";
-    text += !work.seconds.empty() ? mostOf(work.seconds) : !work.dims.empty() ? mostOf(work.dims) : "idle";
+    text += !work.seconds.empty() ? mostOf(work.seconds)
+            : !work.dims.empty()  ? mostOf(work.dims)
+                                  : restingText(stage, axis.name);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include "GraphMaker.h"
 
 #include "apc/Planning/CheckStatements.h"
+#include "apc/Planning/PlanStrategies.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -73,6 +74,28 @@ TEST_CASE("a plan of one device leaves no devices out") {
     CHECK(secondsAtPeak(plan) == Approx(secondsAtPeak(planOn(maker.graph, 1))));
     CHECK(llvm::toString(checkStatements(maker.graph, plan)).empty());
   }
+}
+
+TEST_CASE("devices to which an input comes in pieces are used, though every op has it whole") {
+  GraphMaker maker;
+  maker.sink(maker.alongRows("rows", maker.source("x", {1, 64}, ValueRole::Input)));
+  maker.source("unread", {64, 1}, ValueRole::Input);
+  const Mesh mesh({{"device", 4, 0}});
+  const Cluster cluster = valueOf(withDevices(valueOf(loadCluster("dgx-a100-80gb")), 4));
+  auto planWith = [&](const std::map<std::string, std::string> &cuts) {
+    std::vector<Strategy> strategies;
+    for (const GraphOp &op : maker.graph.ops) {
+      auto cut = cuts.find(op.name);
+      strategies.push_back(valueOf(
+          Strategy::parse(cut == cuts.end() ? "replicated" : cut->second, maker.graph.rules[op.rule.index()], mesh)));
+    }
+    return valueOf(planStrategies(maker.graph, cluster, mesh, std::move(strategies)));
+  };
+  CHECK(planWith({}).devicesUsed == 1);
+  CHECK(planWith({{"unread", "d0:device"}}).devicesUsed == 1);
+  const Plan inPieces = planWith({{"x", "d1:device"}});
+  CHECK(inPieces.devicesUsed == 4);
+  CHECK(inPieces.communicationSeconds > 0);
 }
 
 TEST_CASE("the share of peak is of all devices, also of those that a plan leaves out") {

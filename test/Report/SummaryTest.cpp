@@ -43,6 +43,14 @@ TEST_CASE("the summary says which work each axis carries") {
                                                       "carries  data: idle; model: summed\n"));
 }
 
+TEST_CASE("an axis carries the inputs that arrive in pieces of it, where it cuts no op") {
+  Plan plan = samplePlan();
+  plan.stages[0].shardings.push_back({"x", "x", ValueRole::Input, {8, 16}, {4, 16}, {{{"data"}, {}}, {}}});
+  CHECK_THAT(summaryOf(plan), Catch::Contains("carries  data: idle; model: summed\n")); // no op reads it
+  plan.stages[0].shardings.back().users = {"h.0/MatMul"};
+  CHECK_THAT(summaryOf(plan), Catch::Contains("carries  data: inputs; model: summed\n"));
+}
+
 TEST_CASE("the summary has rates, a layer, and the bound in plain words") {
   CHECK_THAT(
       summaryOf(samplePlan()),

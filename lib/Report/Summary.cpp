@@ -281,7 +281,7 @@ std::string remarkOn(const PlanContribution &row, const Plan &plan) {
     return "";
   if (row.memoryBytes > plan.memoryLimitBytes)
     return "does not fit without it";
-  return cost <= plan.gap * plan.stepSeconds ? "within the gap that is left" : "";
+  return plan.lowerBoundSeconds > 0 && cost <= plan.gap * plan.stepSeconds ? "within the gap that is left" : "";
 }
 
 void printParallelism(const Plan &plan, llvm::raw_ostream &os) {

@@ -148,6 +148,10 @@ TEST_CASE("the summary says what each kind of parallelism saves, and what it cos
                  Catch::Contains("cut storage            9.50 ms  costs 500 us           4.00 MiB  3.00 MiB\n"));
   plan.gap = 0.06;
   CHECK_THAT(summaryOf(plan), Catch::Contains("3.00 MiB  within the gap that is left\n"));
+  Plan costed = plan; // a layout, of which no bound is known
+  costed.lowerBoundSeconds = 0;
+  costed.gap = 1;
+  CHECK_THAT(summaryOf(costed), Catch::Contains("4.00 MiB  3.00 MiB\n"));
   plan.memoryLimitBytes = (int64_t(1) << 22) - 1;
   CHECK_THAT(summaryOf(plan), Catch::Contains("1020 KiB\n") && Catch::Contains("3.00 MiB  does not fit without it\n"));
   Plan none = samplePlan();

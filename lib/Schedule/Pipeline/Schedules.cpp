@@ -112,6 +112,12 @@ std::string chunksOf(const PipelineSchedule &schedule) {
   return std::to_string(schedule.leastChunks);
 }
 
+/// \p accepted: "1", "2 or more".
+llvm::Error refuseChunks(llvm::StringRef schedule, const std::string &accepted, uint32_t chunks) {
+  return inputError("schedule '{0}' has {1} {2} on a worker, not {3}", schedule, accepted,
+                    accepted == "1" ? "chunk" : "chunks", chunks);
+}
+
 /// " 8 and 12 would do": the nearest numbers of micro-batches that the schedule accepts.
 std::string nearestMicroBatches(const PipelineSchedule &schedule, PipelineCounts counts) {
   std::vector<std::string> found;
@@ -148,8 +154,7 @@ llvm::Expected<const PipelineSchedule *> findPipelineSchedule(llvm::StringRef na
     accepted.push_back(chunksOf(schedule));
   }
   if (!accepted.empty())
-    return inputError("schedule '{0}' has {1} chunks on a worker, not {2}", name, llvm::join(accepted, ", or "),
-                      chunks);
+    return refuseChunks(name, llvm::join(accepted, ", or "), chunks);
   auto names = llvm::map_range(schedules, [](const PipelineSchedule &row) { return llvm::StringRef(row.name); });
   return inputError("there is no schedule '{0}'; there are: {1}", name, llvm::join(names, ", "));
 }
@@ -166,8 +171,7 @@ llvm::Expected<ActionLists> generateActions(const PipelineSchedule &schedule, co
   if (counts.workers == 0 || counts.microBatches == 0 || counts.pieces == 0)
     return inputError("schedule '{0}': workers, micro-batches and pieces are 1 at least", schedule.name);
   if (counts.chunks < schedule.leastChunks || counts.chunks > schedule.mostChunks)
-    return inputError("schedule '{0}' has {1} chunks on a worker, not {2}", schedule.name, chunksOf(schedule),
-                      counts.chunks);
+    return refuseChunks(schedule.name, chunksOf(schedule), counts.chunks);
   if (counts.pieces > 1 && !schedule.hasPieces)
     return inputError("schedule '{0}' does not cut micro-batches into pieces; seqpipe does", schedule.name);
   if (counts.warmUpFactor && !schedule.hasWarmUp)

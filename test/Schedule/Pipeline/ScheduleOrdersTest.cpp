@@ -249,7 +249,7 @@ TEST_CASE("schedules have the names that MindSpore and PyTorch give them") {
 TEST_CASE("counts that a schedule cannot take are refused with those that it could") {
   CHECK(refusal("zigzag", {4, 8}).find("there is no schedule 'zigzag'; there are: gpipe, 1f1b,") == 0);
   CHECK(refusal("zb-v", {4, 8, 3}) == "schedule 'zb-v' has 2 chunks on a worker, not 3");
-  CHECK(refusal("zb-h1", {4, 8, 2}) == "schedule 'zb-h1' has 1 chunks on a worker, not 2");
+  CHECK(refusal("zb-h1", {4, 8, 2}) == "schedule 'zb-h1' has 1 chunk on a worker, not 2");
   CHECK(refusal("interleaved", {4, 3, 2}).find("4 micro-batches would do") != std::string::npos);
   CHECK(refusal("interleaved", {4, 10, 2, 1, 5}) == "accepted");
   CHECK(refusal("interleaved", {4, 10, 2, 1, 6}) == "accepted"); // a rest of 4

@@ -1,6 +1,7 @@
 // Chooses the best answer of all meshes, and the bound over all.
 #include "Meshes.h"
 
+#include "ProgramDescent.h"
 #include "Refinement.h"
 #include "SearchedMeshes.h"
 
@@ -28,8 +29,10 @@ llvm::Error settleTies(const PlanningTask &task, const SearchedMesh &mesh, MeshA
   if (!other)
     return other.takeError();
   bool fits = other->cost.memory.total() <= task.memoryLimitBytes;
-  if (fits && isBetter(rankOf(task, *other), rankOf(task, *answer.candidate)))
+  if (fits && isBetter(rankOf(task, *other), rankOf(task, *answer.candidate))) {
     answer.candidate = std::move(*other);
+    answer.result.assignment = std::move(fewest);
+  }
   return llvm::Error::success();
 }
 
@@ -118,6 +121,7 @@ llvm::Expected<MeshChoice> choose(const PlanningTask &task, std::vector<Searched
     choice.best = std::move(answer.candidate);
     choice.notes = std::move(answer.result.notes);
     choice.problem = *answer.planning;
+    choice.answer = std::move(answer.result.assignment);
     choice.unlimitedBoundSeconds = choice.lowerBoundSeconds;
     for (const SearchedMesh &mesh : meshes)
       choice.unlimitedBoundSeconds =
@@ -253,9 +257,9 @@ static llvm::Expected<MeshChoice> chooseWithFewerCopies(const PlanningTask &task
   return betterOf(task, std::move(*choice), std::move(*other));
 }
 
-/// Might `dp` by itself find something better in little time? Where memory binds, it comes to other sums and limits
-/// than `auto` does, which goes on from its first answers.
-static bool isWorthDp(const PlanningTask &task, const MeshChoice &choice, double seconds) {
+/// Might more be found in little time? Where memory binds, `dp` comes to other sums and limits than `auto` does, which
+/// goes on from its first answers, and programs to what no sum tells.
+static bool isWorthMore(const PlanningTask &task, const MeshChoice &choice, double seconds) {
   const bool isProven =
       choice.best && choice.lowerBoundSeconds >= choice.best->seconds() * (1 - task.request.gapTolerance);
   const bool isAsked = task.search.name == defaultSearch && task.control.effort == PlanningEffort::Proofs;
@@ -263,19 +267,76 @@ static bool isWorthDp(const PlanningTask &task, const MeshChoice &choice, double
          seconds <= littleTime * task.request.timeLimitSeconds && !task.isOutOfTime(PlanningTask::Part::Search);
 }
 
+/// \p choice, or what `dp` finds.
+static llvm::Expected<MeshChoice> chooseByDp(const PlanningTask &task, MeshChoice choice) {
+  PlanningTask byItself = task;
+  byItself.search = llvm::cantFail(findSearch("dp"));
+  byItself.knownSeconds = secondsToBeat(task, choice);
+  llvm::Expected<MeshChoice> other = chooseWithFewerCopies(byItself);
+  if (!other)
+    return other;
+  choice.lowerBoundSeconds = std::max(choice.lowerBoundSeconds, other->lowerBoundSeconds); // of the same space
+  return betterOf(task, std::move(choice), std::move(*other));
+}
+
+/// A choice to begin a descent from: \p choice, or where nothing fits what would be without a limit, if the limit is
+/// not far from the least that was needed. None where there is nothing to begin from.
+static llvm::Expected<std::optional<MeshChoice>> startOfDescent(const PlanningTask &task, const MeshChoice &choice) {
+  constexpr double near = 2;
+  const bool isNear =
+      choice.leastBytes && static_cast<double>(*choice.leastBytes) <= near * static_cast<double>(task.memoryLimitBytes);
+  if (choice.best)
+    return std::optional(choice);
+  if (!isNear)
+    return std::nullopt;
+  PlanningTask unlimited = task;
+  unlimited.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
+  unlimited.control.effort = PlanningEffort::FirstAnswers;
+  llvm::Expected<MeshChoice> loose = chooseOnce(unlimited);
+  if (!loose)
+    return loose.takeError();
+  return loose->best ? std::optional(std::move(*loose)) : std::nullopt;
+}
+
+/// \p choice, or what small changes of a program find.
+static llvm::Expected<MeshChoice> chooseByDescent(const PlanningTask &task, MeshChoice choice) {
+  constexpr double share = 2 * littleTime; // of the time limit
+  const double end = std::min(task.end(PlanningTask::Part::Search),
+                              task.control.clock->seconds() + share * task.request.timeLimitSeconds);
+  llvm::Expected<std::optional<MeshChoice>> start = startOfDescent(task, choice);
+  if (!start)
+    return start.takeError();
+  if (!*start)
+    return choice;
+  MeshChoice found = std::move(**start);
+  const Mesh mesh = found.best->mesh;
+  llvm::Expected<AnsweredProgram> program =
+      descend(task, mesh, found.problem, {std::move(found.answer), std::move(*found.best)}, end);
+  if (!program)
+    return program.takeError();
+  if (program->candidate.cost.memory.total() > task.memoryLimitBytes) {
+    choice.leastBytes = std::min(*choice.leastBytes, program->candidate.cost.memory.total());
+    return choice;
+  }
+  const double seconds = program->candidate.seconds();
+  if (choice.best && seconds >= choice.best->seconds())
+    return choice;
+  choice.unsharedSeconds = seconds - evaluate(found.problem.problem, program->answer).seconds;
+  choice.problem = std::move(found.problem);
+  choice.answer = std::move(program->answer);
+  choice.best = std::move(program->candidate);
+  choice.status =
+      choice.lowerBoundSeconds >= seconds * (1 - sumRounding) ? SearchStatus::Optimal : SearchStatus::Feasible;
+  return choice;
+}
+
 llvm::Expected<MeshChoice> chooseMesh(const PlanningTask &task) {
   const Stopwatch watch(*task.control.clock);
   llvm::Expected<MeshChoice> choice = chooseWithFewerCopies(task);
-  if (!choice || !isWorthDp(task, *choice, watch.seconds()))
+  if (!choice || !isWorthMore(task, *choice, watch.seconds()))
     return choice;
-  PlanningTask byItself = task;
-  byItself.search = llvm::cantFail(findSearch("dp"));
-  byItself.knownSeconds = secondsToBeat(task, *choice);
-  llvm::Expected<MeshChoice> other = chooseWithFewerCopies(byItself);
-  if (!other)
-    return other.takeError();
-  choice->lowerBoundSeconds = std::max(choice->lowerBoundSeconds, other->lowerBoundSeconds); // of the same space
-  return betterOf(task, std::move(*choice), std::move(*other));
+  choice = chooseByDp(task, std::move(*choice));
+  return choice ? chooseByDescent(task, std::move(*choice)) : std::move(choice);
 }
 
 } // namespace apc

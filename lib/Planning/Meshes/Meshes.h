@@ -22,6 +22,7 @@ struct SearchTimes {
 struct MeshChoice {
   std::optional<Candidate> best;
   PlanningProblem problem; ///< of the mesh of `best`
+  Assignment answer;       ///< to `problem`, for which `best` stands
   SearchStatus status = SearchStatus::Unknown;
   double lowerBoundSeconds = 0;      ///< no program on any mesh is faster; 0 where none fits
   double unlimitedBoundSeconds = 0;  ///< nor would one be that needs more memory

@@ -103,7 +103,8 @@ llvm::Expected<Plan> evaluateModel(const PlanRequest &request, const ParallelDeg
   if (llvm::Error error = checkStorage(request, layout))
     return std::move(error);
   StepsAtHand steps;
-  return evaluateWith(steps, request, layout, control.within(request.timeLimitSeconds));
+  llvm::Expected<Plan> plan = evaluateWith(steps, request, layout, control.within(request.timeLimitSeconds));
+  return plan ? std::move(plan) : inWordsOf(layout, plan.takeError());
 }
 
 } // namespace apc

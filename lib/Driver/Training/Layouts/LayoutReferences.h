@@ -38,6 +38,10 @@ struct LayoutReferences {
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?
 bool needsOwnGraph(const ParallelDegrees &layout);
 
+/// An error about what a layout sets, which the request has as flags would set it, in the words of the layout:
+/// "copies=3 in --layout dp=1,tp=1,copies=3: .." instead of "--copies 3: ..". Others keep their texts.
+llvm::Error inWordsOf(const ParallelDegrees &layout, llvm::Error error);
+
 /// The step that layouts are chosen for.
 struct StepOfLayouts {
   StepSizes sizes;

@@ -37,7 +37,7 @@ llvm::Expected<ImportedPoint> importPoint(const PlanRequest &request, const Plan
 Plan withFacts(Plan plan, const PlanRequest &request, const ImportedPoint &point) {
   plan.modelSha256 = point.step->report.sha256;
   for (const auto &[dim, size] : request.dims)
-    if (size == 0)
+    if (size == 0 && !point.step->report.unknownDims.contains(dim))
       plan.notes.push_back("dim '" + dim + "' is bound to 0: values with it hold nothing, and take no time");
   llvm::append_range(plan.notes, point.step->notes);
   llvm::append_range(plan.notes, point.step->report.notes);

@@ -104,8 +104,8 @@ llvm::Error checkShard(const ParallelDegrees &layout, llvm::StringRef text, llvm
 llvm::Error checkExperts(const ParallelDegrees &layout, llvm::StringRef text, llvm::StringRef source) {
   const bool areWhole = layout.hasWholeExperts();
   if (layout.expertTensor && !areWhole)
-    return inputError("{0} {1}: tp cuts experts as it cuts the rest, or not at all; accepted is etp={2} or etp=1",
-                      source, text, layout.tensor);
+    return inputError("{0} {1}: tp cuts experts as it cuts the rest, or not at all; accepted is {2}etp=1", source, text,
+                      layout.tensor > 1 ? llvm::formatv("etp={0} or ", layout.tensor).str() : "");
   if (areWhole && !layout.cutsSequences)
     return inputError("{0} {1}: with etp=1 each rank of tp brings a part of the sequence to the experts, and with sp=0 "
                       "it has none; accepted is sp=1",

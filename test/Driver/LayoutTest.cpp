@@ -79,6 +79,7 @@ TEST_CASE("a text that is no layout is refused with what would be accepted") {
   CHECK_THAT(messageOf("dp=4,tp=2,ep=8"), Catch::Contains("dp and cp, 4 x 1 = 4, which ep=8 does not divide"));
   CHECK_THAT(messageOf("dp=4,tp=2,ep=16,etp=1"), Catch::Contains("dp and cp and tp, 4 x 1 x 2 = 8, which ep=16"));
   CHECK_THAT(messageOf("dp=4,tp=8,ep=4,etp=2"), Catch::Contains("accepted is etp=8 or etp=1"));
+  CHECK_THAT(messageOf("dp=4,ep=4,etp=2"), Catch::EndsWith("accepted is etp=1"));
   CHECK_THAT(messageOf("dp=4,tp=8,ep=4,etp=1,sp=0"), Catch::Contains("accepted is sp=1"));
   CHECK_THAT(messageOf("dp=4,tp=8,etp=1,zero=3,shard=2"), Catch::Contains("shard=2 beside etp=1"));
   CHECK_THAT(messageOf("dp=8,sp=2"), Catch::Contains("'sp=2' must be a whole number from 0 to 1"));

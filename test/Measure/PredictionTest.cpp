@@ -191,7 +191,9 @@ TEST_CASE("a layout that the model does not allow is a failure of its row") {
   std::vector<Measurement> rows = readRows({throughputCells({{"num_devices", "64"}, {"dp", "1"}, {"pp", "64"}})});
   std::vector<Prediction> predictions = predictAll(rows, 1);
   CHECK(!predictions[0].isCosted());
-  CHECK(predictions[0].failure == "a pipeline of 64 stages: the model can be cut at 2 places, into 3 stages at most");
+  CHECK(predictions[0].failure ==
+        "layout " + rows[0].layout.str() +
+            ": a pipeline of 64 stages: the model can be cut at 2 places, into 3 stages at most");
 }
 
 TEST_CASE("the last stage of a pipeline is one of its workers") {

@@ -60,7 +60,7 @@ llvm::Expected<std::vector<size_t>> cutsOfLayout(const PlanningTask &whole, cons
   std::vector<size_t> cuts = layerwiseCuts(whole.graph, numStages);
   if (!cuts.empty())
     return cuts;
-  return balancedCuts(whole.graph, workers, numStages);
+  return balancedCuts(whole.graph, workers, numStages, "layout " + layout.str());
 }
 
 /// By stage: its part of a limit on the memory of its worker, in proportion to what the stages of `answer` need.

@@ -118,21 +118,24 @@ std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool) {
 }
 
 /// There must be a place between any two stages.
-static llvm::Error checkPlaces(size_t places, size_t numStages) {
+static llvm::Error checkPlaces(size_t places, size_t numStages, llvm::StringRef source) {
   if (places + 1 >= numStages)
     return llvm::Error::success();
   return llvm::make_error<TooManyStages>(
-      Fault::Input, llvm::formatv("a pipeline of {0} stages: the model can be cut at {1}, into {2} stages at most",
-                                  numStages, counted(static_cast<int64_t>(places), "place"), places + 1));
+      Fault::Input,
+      llvm::formatv("{0}{1}a pipeline of {2} stages: the model can be cut at {3}, into {4} at most", source,
+                    source.empty() ? "" : ": ", numStages, counted(static_cast<int64_t>(places), "place"),
+                    counted(static_cast<int64_t>(places) + 1, "stage")));
 }
 
-llvm::Error checkStages(const OpGraph &graph, size_t numStages) {
-  return checkPlaces(layerCuts(graph).size(), numStages);
+llvm::Error checkStages(const OpGraph &graph, size_t numStages, llvm::StringRef source) {
+  return checkPlaces(layerCuts(graph).size(), numStages, source);
 }
 
-llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages) {
+llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages,
+                                                 llvm::StringRef source) {
   std::vector<CutPosition> places = layerCuts(graph);
-  if (llvm::Error error = checkPlaces(places.size(), numStages))
+  if (llvm::Error error = checkPlaces(places.size(), numStages, source))
     return std::move(error);
   std::vector<size_t> cuts;
   for (size_t first : balancedGroups(secondsByLayer(graph, workers.pool(0)), strengthsOf(workers, numStages)))

@@ -22,12 +22,14 @@ std::vector<double> strengthsOf(const WorkerPools &workers, size_t numStages);
 /// The seconds of the parts between all `layerCuts` with every micro-batch, as one device would take them.
 std::vector<double> secondsByLayer(const OpGraph &graph, const Pool &pool);
 
-/// Errors (input): the model has too few `layerCuts` for so many stages.
-llvm::Error checkStages(const OpGraph &graph, size_t numStages);
+/// Errors (input): the model has too few `layerCuts` for so many stages. They begin with \p source, which asks for the
+/// stages: "--pipeline 8".
+llvm::Error checkStages(const OpGraph &graph, size_t numStages, llvm::StringRef source);
 
 /// Places in `forwardOps(graph)` that cut the step into `numStages` stages of about equal seconds with every
 /// micro-batch, those that one device would take shared by the devices of their workers; some of `layerCuts`. Errors
-/// (input): the model has fewer such places.
-llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages);
+/// (input): the model has fewer such places; they begin with \p source, where there is one.
+llvm::Expected<std::vector<size_t>> balancedCuts(const OpGraph &graph, const WorkerPools &workers, size_t numStages,
+                                                 llvm::StringRef source = "");
 
 } // namespace apc

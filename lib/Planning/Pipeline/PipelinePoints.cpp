@@ -97,6 +97,12 @@ std::vector<const PipelineSchedule *> schedulesFor(const PlanRequest &request, c
   return offered;
 }
 
+/// An error about the schedule of a request, behind the flags that ask for it.
+static llvm::Error inFlagsOf(const PlanRequest &request, llvm::Error error) {
+  const std::string chunks = request.chunks.count ? " with --chunks " + request.chunks.str() : "";
+  return inputError("--schedule {0}{1}: {2}", request.schedule, chunks, takeMessage(std::move(error)).second);
+}
+
 llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &request, int64_t workers, int64_t chunks,
                                                           int64_t microBatches) {
   const PipelineCounts counts = countsOf(workers, microBatches, chunks);
@@ -115,7 +121,7 @@ llvm::Expected<std::vector<PipelinePoint>> pipelinePoints(const PlanRequest &req
   if (request.schedule != "auto") {
     auto schedule = findPipelineSchedule(request.schedule, counts.chunks);
     if (!schedule)
-      return schedule.takeError();
+      return inFlagsOf(request, schedule.takeError());
     if (llvm::Error error = checkPlanned(**schedule))
       return std::move(error);
     if (request.globalBatch && request.microBatch && !takesMicroBatches(request, workers, microBatches))

@@ -74,7 +74,7 @@ llvm::Expected<Plan> planPipeline(const PlanningTask &whole) {
   if (!workers)
     return workers.takeError();
   // Schedules of more workers than the model has stages can be too long to be written down.
-  if (llvm::Error error = checkStages(whole.graph, workers->count()))
+  if (llvm::Error error = checkStages(whole.graph, workers->count(), source))
     return std::move(error);
   const std::optional<int64_t> chunks = whole.request.chunks.count;
   if (!workers->areEqual())

@@ -226,13 +226,24 @@ llvm::Error PointTrials::tryLayout() {
   return llvm::Error::success();
 }
 
+/// The flags that ask for the stages of a point: "--pipeline 2 with --chunks 4"; "--pipeline 2 with --schedule zb-v",
+/// whose stages are 2 on a worker.
+static std::string sourceOf(const PlanRequest &request, const PipelinePoint &point) {
+  std::string source = "--pipeline " + request.pipeline.str();
+  if (point.counts.chunks == 1)
+    return source;
+  return source +
+         (request.chunks.count ? " with --chunks " + request.chunks.str() : " with --schedule " + request.schedule);
+}
+
 /// All schedules of the fewest chunks; with more chunks at most twice, schedules that hold few micro-batches.
 llvm::Error PointTrials::tryUntilOneFits() {
   constexpr size_t mostChunks = 3;
   for (const std::vector<PipelinePoint> &ofChunks : llvm::ArrayRef(points).take_front(mostChunks)) {
     if (ofChunks.empty())
       continue;
-    auto cuts = balancedCuts(whole.graph, workers, ofChunks.front().lists.shape.numStages());
+    const PipelinePoint &front = ofChunks.front();
+    auto cuts = balancedCuts(whole.graph, workers, front.lists.shape.numStages(), sourceOf(whole.request, front));
     if (!cuts)
       return cuts.takeError();
     constexpr size_t few = 3;

@@ -161,8 +161,8 @@ std::string storageText(const Plan &plan) {
     text += " in bf16, products of weights in 8 bits";
   else if (plan.request.precision != PrecisionChoice::Model)
     text += (" in " + precisionChoiceName(plan.request.precision)).str();
-  text += llvm::formatv("; parameters {0} on {1} device, {2}", formatBytes(parameters.local),
-                        plan.pipeline ? "the fullest" : "each", shareText(parameters));
+  text += llvm::formatv("; parameters {0} on {1}, {2}", formatBytes(parameters.local),
+                        plan.pipeline ? "the device with the most" : "each device", shareText(parameters));
   if (GatheredParameters gathered = countGathered(plan); gathered.all > 0) {
     text += llvm::formatv(" ({0}{1} gathered for use", mayBeOfStage(plan, 3) ? "ZeRO 3: " : "",
                           counted(gathered.all, "tensor"));

@@ -152,9 +152,11 @@ void printOps(const Plan &plan, bool all, llvm::raw_ostream &os) {
     rest.seconds += group.seconds;
     rest.communicationSeconds += group.communicationSeconds;
   }
-  if (shown < groups.size())
-    table.addRow({llvm::formatv("{0} more kinds of ops", groups.size() - shown).str(), std::to_string(rest.count), "",
-                  "(--all lists them)", formatSeconds(rest.seconds), formatSeconds(rest.communicationSeconds)});
+  const size_t more = groups.size() - shown;
+  if (more > 0)
+    table.addRow({llvm::formatv("{0} more {1} of ops", more, more == 1 ? "kind" : "kinds").str(),
+                  std::to_string(rest.count), "", more == 1 ? "(--all lists it)" : "(--all lists them)",
+                  formatSeconds(rest.seconds), formatSeconds(rest.communicationSeconds)});
   table.print(os);
   printLegend(legendOf(plan), os);
 }

@@ -15,12 +15,14 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace apc {
 
@@ -93,10 +95,12 @@ std::string turnText(const TurningPoint &point) {
 }
 
 /// Reasons stop when the time limit of the plan is over; ops that have neither runner-up nor factors may be among those
-/// that were left.
-llvm::StringRef whyNoRunnerUp(const PlanChoice &choice, const PlanRejections &rejections) {
+/// that were left. Of the stages of a pipeline no runner-ups are looked for.
+llvm::StringRef whyNoRunnerUp(const Plan &plan, const PlanChoice &choice, const PlanRejections &rejections) {
   if (choice.pinned)
     return "the pin leaves no other";
+  if (plan.pipeline && rejections.offered > 1)
+    return "in the stages of a pipeline they are not looked for";
   bool maySkip = choice.factors.empty() && rejections.offered > 1;
   return maySkip ? "no other strategy is possible here, or the time limit was over before it was looked for"
                  : "no other strategy is possible here";
@@ -150,7 +154,9 @@ void printPinned(const PinnedChoice &pinned, llvm::raw_ostream &os) {
 /// A rule without its FLOPs per point, which say nothing to a reader.
 llvm::StringRef readableRule(llvm::StringRef rule) { return rule.split(" flops=").first; }
 
-void explainChoice(const StagePlan &stage, const PlanChoice &choice, bool candidates, llvm::raw_ostream &os) {
+void explainChoice(const Plan &plan, const StagedChoice &entry, bool candidates, llvm::raw_ostream &os) {
+  const StagePlan &stage = *entry.stage;
+  const PlanChoice &choice = *entry.choice;
   os << choice.op << " (" << choice.operatorName << ")\n";
   if (!choice.merged.empty())
     os << "  merges        " << llvm::join(choice.merged, ", ") << "\n";
@@ -171,7 +177,7 @@ void explainChoice(const StagePlan &stage, const PlanChoice &choice, bool candid
   if (choice.runnerUp)
     printTurningPoints(*choice.runnerUp, os);
   else
-    os << "  runner-up     none: " << whyNoRunnerUp(choice, stage.rejections[choice.rejections]) << "\n";
+    os << "  runner-up     none: " << whyNoRunnerUp(plan, choice, stage.rejections[choice.rejections]) << "\n";
   printFactors(choice, os);
   printRejections(stage.rejections[choice.rejections], candidates, os);
 }
@@ -179,20 +185,24 @@ void explainChoice(const StagePlan &stage, const PlanChoice &choice, bool candid
 /// The sums over ops that do the same: their cost, and the extra cost of their runner-ups.
 struct MatchedOps {
   unsigned count = 0;
-  double seconds = 0, communicationSeconds = 0, extraSeconds = 0;
+  double seconds = 0, communicationSeconds = 0;
+  std::optional<double> extraSeconds; ///< none where no op has a runner-up
 
   void add(const PlanChoice &choice) {
     ++count;
     seconds += choice.seconds;
     communicationSeconds += choice.communicationSeconds;
-    extraSeconds += choice.runnerUp ? choice.runnerUp->extraSeconds : 0;
+    if (choice.runnerUp)
+      extraSeconds = extraSeconds.value_or(0) + choice.runnerUp->extraSeconds;
   }
 };
 
 void printMatched(llvm::StringRef pattern, const MatchedOps &matched, llvm::raw_ostream &os) {
   os << matched.count << " ops " << pattern << " do the same: " << formatSeconds(matched.seconds) << " and "
-     << formatSeconds(matched.communicationSeconds) << " of communication together; their runner-ups, one at a time, "
-     << formatSeconds(matched.extraSeconds) << " more in all; of these\n";
+     << formatSeconds(matched.communicationSeconds) << " of communication together; ";
+  if (matched.extraSeconds)
+    os << "their runner-ups, one at a time, " << formatSeconds(*matched.extraSeconds) << " more in all; ";
+  os << "of these\n";
 }
 
 /// The decisions that the smallest changes of the cluster would turn: one line for each group of ops.
@@ -259,30 +269,30 @@ bool explainMatching(const Plan &plan, const llvm::GlobPattern &pattern, bool ca
   for (const auto &[first, matched] : explained) {
     if (matched.count > 1)
       printMatched(layerPattern(first.choice->op), matched, os);
-    explainChoice(*first.stage, *first.choice, candidates, os);
+    explainChoice(plan, first, candidates, os);
   }
   return !explained.empty();
 }
 
-/// False when no parameter matches.
+/// Each parameter once, though several stages may hold it. False when none matches.
 bool explainParameters(const Plan &plan, const llvm::GlobPattern &pattern, llvm::raw_ostream &os) {
-  bool isFound = false;
+  llvm::StringSet<> explained;
   for (const StagePlan &stage : plan.stages)
     for (const PlanSharding &value : stage.shardings)
-      if (value.role == ValueRole::Parameter && pattern.match(value.value))
-        isFound |= explainValue(plan, value.value, os);
-  return isFound;
+      if (value.role == ValueRole::Parameter && pattern.match(value.value) && explained.insert(value.value).second)
+        explainValue(plan, value.value, os);
+  return !explained.empty();
 }
 
 /// Of a plan and a name as they are shown.
 llvm::Error explainVisible(const Plan &plan, llvm::StringRef op, llvm::raw_ostream &os, bool candidates) {
-  for (auto [stage, choice] : choicesOf(plan)) {
-    bool isMerged = llvm::is_contained(choice->merged, op);
-    if (choice->op != op && !isMerged)
+  for (const StagedChoice &entry : choicesOf(plan)) {
+    bool isMerged = llvm::is_contained(entry.choice->merged, op);
+    if (entry.choice->op != op && !isMerged)
       continue;
     if (isMerged)
-      os << op << " is a part of " << choice->op << ":\n";
-    explainChoice(*stage, *choice, candidates, os);
+      os << op << " is a part of " << entry.choice->op << ":\n";
+    explainChoice(plan, entry, candidates, os);
     return llvm::Error::success();
   }
   if (explainValue(plan, op, os))

@@ -69,12 +69,15 @@ void printSharding(const PlanSharding &sharding, llvm::raw_ostream &os) {
 
 bool explainValue(const Plan &plan, llvm::StringRef name, llvm::raw_ostream &os) {
   bool isFound = false;
-  for (const StagePlan &stage : plan.stages)
+  for (auto [number, stage] : llvm::enumerate(plan.stages))
     for (const PlanSharding &value : stage.shardings) {
       if (value.value != name)
         continue;
       isFound = true;
-      os << value.value << " (" << valueRoleName(value.role) << ")\n  lies as       ";
+      os << value.value << " (" << valueRoleName(value.role);
+      if (plan.stages.size() > 1)
+        os << " of stage " << number;
+      os << ")\n  lies as       ";
       printSharding(value, os);
       os << "  on a device   " << formatBytes(bytesOf(value));
       if (std::vector<std::string> axes = copiedOver(stage, value); !axes.empty())

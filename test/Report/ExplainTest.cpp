@@ -108,6 +108,35 @@ TEST_CASE("a parameter says where it lies and who reads it") {
                                   Catch::Contains("  read by       h.0/Add as [-, -], after AllReduce over model\n"));
 }
 
+TEST_CASE("of the stages of a pipeline no runner-ups are looked for, and values say in which of them they lie") {
+  Plan plan = samplePlan();
+  for (PlanChoice &choice : plan.stages.front().choices) {
+    choice.runnerUp.reset();
+    choice.factors.clear();
+    choice.pinned.reset();
+  }
+  plan.pipeline.emplace();
+  plan.pipeline->workers = 2;
+  plan.stages.push_back(plan.stages.front());
+  auto explain = [&](llvm::StringRef name) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvm::cantFail(explainOp(plan, name, os));
+    return text;
+  };
+  CHECK_THAT(explain("h.0/MatMul"),
+             Catch::Contains("runner-up     none: in the stages of a pipeline they are not looked "
+                             "for\n"));
+  CHECK_THAT(explain("h.*/MatMul"), Catch::Contains(" of communication together; of these\n"));
+  std::string both = "w (parameter of stage 0)\n"
+                     "  lies as       [model, -], [16, 32] -> [4, 32] on each device\n"
+                     "  on a device   512 B, the same along data\n"
+                     "  read by       h.0/MatMul\n";
+  both += "w (parameter of stage 1)" + both.substr(both.find('\n'));
+  CHECK(explain("w") == both);
+  CHECK(explain("w*") == both);
+}
+
 TEST_CASE("an unknown op lists near names") {
   CHECK_THAT(explained("h.0/MatMull"), Catch::StartsWith("error:") && Catch::Contains("'h.0/MatMul'"));
 }

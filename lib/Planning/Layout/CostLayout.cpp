@@ -105,9 +105,12 @@ bool hasRole(const OpGraph &graph, ValueRole role) {
   return llvm::any_of(graph.values, [&](const GraphValue &value) { return value.role == role; });
 }
 
-std::string remarkOnZero(const PlanningTask &task, int zero) {
+std::string remarkOnZero(const PlanningTask &task, const ParallelDegrees &layout) {
+  const int zero = layout.zero;
   if (zero == 0)
     return "";
+  if (layout.shard == 1)
+    return llvm::formatv("zero={0} changes nothing: with shard=1 no rank shares with another", zero).str();
   if (task.request.mode == StepMode::Infer)
     return zero < 3 ? llvm::formatv("zero={0} changes nothing: it cuts {1}, which only training has", zero,
                                     zero == 1 ? "optimizer state" : "optimizer state and gradients")
@@ -119,6 +122,15 @@ std::string remarkOnZero(const PlanningTask &task, int zero) {
   if (zero == 2 && task.graph.microBatches() == 1)
     return "zero=2 is zero=1: with one micro-batch there are no sums of gradients to keep";
   return "";
+}
+
+/// The longest sequence of the inputs; 0 where none has one.
+int64_t longestSequence(const OpGraph &graph, const InputFactors &inputs) {
+  int64_t longest = 0;
+  for (auto [op, factor] : llvm::zip_equal(graph.ops, inputs.sequence))
+    if (factor && op.operatorName == valueRoleName(ValueRole::Input))
+      longest = std::max(longest, graph.rules[op.rule.index()].factor(*factor).size);
+  return longest;
 }
 
 /// The graph has one batch and one policy: a layout among the references of a plan may not ask for others.
@@ -157,7 +169,7 @@ std::string remarkOnLayout(const PlanningTask &task, const ParallelDegrees &layo
   std::vector<std::string> remarks;
   if (int64_t used = layout.numDevices(); used < task.pool.numDevices())
     remarks.push_back(llvm::formatv("uses {0} of {1} devices", used, task.pool.numDevices()).str());
-  if (std::string zero = remarkOnZero(task, layout.zero); !zero.empty())
+  if (std::string zero = remarkOnZero(task, layout); !zero.empty())
     remarks.push_back(std::move(zero));
   if (layout.pipeline > 1 && task.graph.microBatches() == 1)
     remarks.push_back("one micro-batch keeps one worker at a time busy; mb=1 cuts the batch as far as can be");
@@ -174,6 +186,9 @@ llvm::Error checkLayoutOnModel(const PlanningTask &task, const ParallelDegrees &
     return inputError("layout {0}: cp cuts sequences, and no input of the model has one (dim 1 of two or three); "
                       "accepted is cp=1",
                       layout.str());
+  if (int64_t longest = longestSequence(task.graph, inputs); longest > 0 && longest < layout.context)
+    return inputError("layout {0}: sequences of {1} cannot be cut {2} ways; cp up to {1} is accepted", layout.str(),
+                      longest, layout.context);
   if (layout.experts == 1 && !layout.hasWholeExperts())
     return llvm::Error::success();
   int64_t experts = numExperts(task.graph);

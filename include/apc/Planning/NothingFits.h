@@ -7,7 +7,7 @@
 
 namespace apc {
 
-/// A pipeline of more stages than the model can be cut into, with any number of micro-batches.
+/// A pipeline of more stages than the model can be cut into, with any number of micro-batches of several samples.
 class TooManyStages : public llvm::ErrorInfo<TooManyStages, PlannerError> {
 public:
   static char ID;

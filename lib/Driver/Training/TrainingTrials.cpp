@@ -39,7 +39,9 @@ llvm::Error TrainingTrials::refusedAll() const {
 }
 
 llvm::Error TrainingTrials::takeFailure(const PlanRequest &own, llvm::Error error, bool isOutOfTime) {
-  if (error.isA<TooMuchHeld>() || error.isA<TooManyStages>()) // with every other point as well
+  const bool isOfOneSample = own.microBatch == 1; // which has fewer ops, between which there is no place to cut
+  const bool haveTooManyStages = error.isA<TooManyStages>() && !isOfOneSample;
+  if (error.isA<TooMuchHeld>() || haveTooManyStages) // with every other point as well
     return error;
   auto [same, tried] = triedBefore(std::move(error));
   auto [fault, message] = takeMessage(std::move(same));

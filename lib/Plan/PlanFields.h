@@ -147,6 +147,9 @@ void fields(Visitor &visit, PlanSharding &sharding) {
                  Described{"By dim, the sizes of the parts that are each cut on their own; empty for one run"});
   visit("element_bits", sharding.elementBits, from(1, "Bits of one element"));
   visit.optional("users", sharding.users, notEmpty("The ops that read it, here or where it was moved to"));
+  visit.optional(
+      "storage", sharding.storage,
+      Described{"Of a parameter: as used, gathered (for its use), gathered for each pass; empty for others"});
 }
 
 template <typename Visitor>

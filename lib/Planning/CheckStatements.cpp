@@ -212,6 +212,8 @@ llvm::Error checkSharding(const PlanSharding &stated, const PlanSharding &truth)
                    combinerName(truth.sharding.combiner).str(), program));
   check(expectSame(place + "element_bits", stated.elementBits, truth.elementBits, model));
   check(expectSame(place + "users", stated.users, truth.users, program));
+  if (!stated.storage.empty()) // plans of earlier versions do not say it
+    check(expectSame(place + "storage", stated.storage, truth.storage, program));
   return check.take();
 }
 

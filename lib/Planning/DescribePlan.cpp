@@ -8,6 +8,7 @@
 
 #include "apc/Graph/LossValues.h"
 #include "apc/Graph/Originals.h"
+#include "apc/Plan/GatheredParameters.h"
 #include "apc/Plan/LayerNames.h"
 #include "apc/Support/Saturating.h"
 
@@ -306,6 +307,9 @@ StagePlan describeOn(const Mesh &mesh, const OpGraph &graph, const Pool &pool, c
   stage.choices = describeChoices(graph, candidate, mesh);
   stage.shardings = describeShardings(graph, candidate, mesh);
   stage.moves = describeMoves(graph, candidate, mesh);
+  for (const auto gathers = gathersOf(stage); PlanSharding &sharding : stage.shardings)
+    if (sharding.role == ValueRole::Parameter)
+      sharding.storage = storageName(gathers.lookup(sharding.value)).str();
   stage.buckets = describeBuckets(cost, mesh);
   stage.collectives = describeCollectives(pool, candidate);
   stage.fullestOp = graph.op(cost.fullestOp).name;

@@ -1,12 +1,12 @@
 // Bytes of parameters and states, whole and on one device.
 #include "StorageText.h"
 
+#include "apc/Plan/GatheredParameters.h"
 #include "apc/Plan/ParallelDegrees.h"
 #include "apc/Support/Units.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
@@ -51,22 +51,11 @@ struct GatheredParameters {
 
 GatheredParameters countGathered(const Plan &plan) {
   GatheredParameters count;
-  for (const StagePlan &stage : plan.stages) {
-    llvm::StringMap<unsigned> gathers; // by parameter
-    for (const PlanSharding &sharding : stage.shardings)
-      if (sharding.role == ValueRole::Parameter)
-        gathers[sharding.value] = 0;
-    for (const PlanMove &move : stage.moves)
-      if (move.source.empty() &&
-          llvm::any_of(move.collectives, [](llvm::StringRef text) { return text.starts_with("AllGather"); }))
-        for (const std::string &value : move.values)
-          if (auto found = gathers.find(value); found != gathers.end())
-            ++found->second;
-    for (const auto &entry : gathers) {
+  for (const StagePlan &stage : plan.stages)
+    for (const auto &entry : gathersOf(stage)) {
       count.all += entry.second > 0;
       count.forEachPass += entry.second > 1;
     }
-  }
   return count;
 }
 

@@ -109,6 +109,7 @@ struct PlanSharding {
   NamedSharding sharding;
   unsigned elementBits = 32;
   std::vector<std::string> users = {}; ///< the ops that read it, here or where it was moved to
+  std::string storage = {};            ///< of a parameter: `storageName`; empty for others, and where it is not known
 };
 
 /// A redistribution of the emitted program: values that are brought to one sharding together. Example: 'x' to '[-, -]'

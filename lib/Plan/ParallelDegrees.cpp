@@ -213,4 +213,15 @@ llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm:
   return layout;
 }
 
+std::optional<ParallelDegrees> layoutNamed(llvm::StringRef name) {
+  llvm::StringRef text = name;
+  if (!text.consume_front("layout "))
+    return std::nullopt;
+  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, name);
+  if (layout)
+    return *layout;
+  llvm::consumeError(layout.takeError());
+  return std::nullopt;
+}
+
 } // namespace apc

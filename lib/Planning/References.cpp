@@ -289,9 +289,9 @@ std::optional<int64_t> knownBatch(const OpGraph &graph) {
   bool hasInputs = false, isEmpty = false;
   for (auto [op, factor] : llvm::zip_equal(graph.ops, batchFactors(graph))) {
     const FactorRule &rule = graph.rules[op.rule.index()];
-    const bool isInput = op.operatorName == valueRoleName(ValueRole::Input) && !rule.results[0].dims.empty();
-    hasInputs |= isInput;
-    isEmpty |= isInput && graph.value(*op.results.front()).shape.dims.front() == 0;
+    const bool hasDims = isInput(op) && !rule.results[0].dims.empty();
+    hasInputs |= hasDims;
+    isEmpty |= hasDims && graph.value(*op.results.front()).shape.dims.front() == 0;
     if (factor && op.operands.empty()) {
       int64_t extent = rule.factor(*factor).size;
       size = std::min(size.value_or(extent), extent);

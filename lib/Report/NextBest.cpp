@@ -79,14 +79,9 @@ TriedPoint pointOf(const ParallelDegrees &layout, const Plan &plan, const TriedP
 std::vector<NextBest> layoutsBeside(const Plan &plan, const TriedPoint &own) {
   std::vector<NextBest> found;
   for (const Reference &reference : plan.references) {
-    llvm::StringRef text = reference.name;
-    if (!reference.stepSeconds || !reference.memoryBytes || !text.consume_front("layout "))
+    const std::optional<ParallelDegrees> layout = layoutNamed(reference.name);
+    if (!reference.stepSeconds || !reference.memoryBytes || !layout)
       continue;
-    llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, reference.name);
-    if (!layout) {
-      llvm::consumeError(layout.takeError());
-      continue;
-    }
     TriedPoint point = pointOf(*layout, plan, own);
     point.stepSeconds = reference.stepSeconds;
     point.memoryBytes = reference.memoryBytes;

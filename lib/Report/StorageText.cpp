@@ -85,15 +85,8 @@ double shareCutOver(const StagePlan &stage, ValueRole role, llvm::StringRef axis
 /// May pieces be told as those of a stage of ZeRO? Those of a layout of a lower stage are tp's: with zero=0,tp=2
 /// weights of normalisations may rest in halves, but ranks of dp hold nothing in pieces.
 bool mayBeOfStage(const Plan &plan, int stage) {
-  llvm::StringRef text = plan.search;
-  if (!text.consume_front("layout "))
-    return true;
-  llvm::Expected<ParallelDegrees> layout = parseParallelDegrees(text, plan.search);
-  if (!layout) {
-    llvm::consumeError(layout.takeError());
-    return true;
-  }
-  return layout->zero >= stage;
+  const std::optional<ParallelDegrees> layout = layoutNamed(plan.search);
+  return !layout || layout->zero >= stage;
 }
 
 /// "device=8" or "node.a=4 node.b=2".

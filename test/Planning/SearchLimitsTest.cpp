@@ -44,8 +44,7 @@ TEST_CASE(
     calls.clear();
     llvm::consumeError(planGraph(graph, request, target, {}, {}).takeError());
     for (const Call &call : calls) {
-      constexpr int64_t noLimit = int64_t(1) << 50;
-      if (call.limitBytes == noLimit) // for a program to descend from, of which nothing is proven
+      if (call.limitBytes == unlimitedBytes) // for a program to descend from, of which nothing is proven
         continue;
       bool isUsers = call.limitBytes == target.memoryLimitBytes;
       (isUsers ? numUnderUsersLimit : numOthers) += 1;

@@ -61,5 +61,7 @@ struct ParallelDegrees {
 /// ep or a shard that does not divide its ranks, for an etp between 1 and tp, or of 1 without parts of sequences, and
 /// for a shard without ZeRO or beside ep.
 llvm::Expected<ParallelDegrees> parseParallelDegrees(llvm::StringRef text, llvm::StringRef source);
+/// The layout in the name of a reference, or of the search of a plan: "layout dp=2,tp=4"; none in other names.
+std::optional<ParallelDegrees> layoutNamed(llvm::StringRef name);
 
 } // namespace apc

@@ -12,6 +12,9 @@
 
 namespace apc {
 
+/// A limit of memory that is none: 1 PiB, more than any device has.
+inline constexpr int64_t unlimitedBytes = int64_t(1) << 50;
+
 /// How far searches go.
 enum class PlanningEffort : uint8_t {
   FirstAnswers, ///< a good answer for each mesh of few axes, with the bound that comes with it

@@ -66,8 +66,10 @@ private:
     if (std::string numbers; holdsIntegers && field.value <= static_cast<uint64_t>(mostPositionBytes)) {
       if (!reader.copy(field.offset, field.end(), numbers))
         return false;
-      if (positionsIn(numbers))
-        return addMessage(rawData, numbers, to), true;
+      if (positionsIn(numbers)) {
+        addMessage(rawData, numbers, to);
+        return true;
+      }
     }
     addVarint(dataLocation << 3, to);
     addVarint(dataLeftOut, to);

@@ -128,7 +128,7 @@ std::string remarkOnZero(const PlanningTask &task, const ParallelDegrees &layout
 int64_t longestSequence(const OpGraph &graph, const InputFactors &inputs) {
   int64_t longest = 0;
   for (auto [op, factor] : llvm::zip_equal(graph.ops, inputs.sequence))
-    if (factor && op.operatorName == valueRoleName(ValueRole::Input))
+    if (factor && isInput(op))
       longest = std::max(longest, graph.rules[op.rule.index()].factor(*factor).size);
   return longest;
 }

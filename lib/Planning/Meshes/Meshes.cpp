@@ -282,15 +282,13 @@ static llvm::Expected<MeshChoice> chooseByDp(const PlanningTask &task, MeshChoic
 /// A choice to begin a descent from: \p choice, or where nothing fits what would be without a limit, if the limit is
 /// not far from the least that was needed. None where there is nothing to begin from.
 static llvm::Expected<std::optional<MeshChoice>> startOfDescent(const PlanningTask &task, const MeshChoice &choice) {
-  constexpr double near = 2;
-  const bool isNear =
-      choice.leastBytes && static_cast<double>(*choice.leastBytes) <= near * static_cast<double>(task.memoryLimitBytes);
   if (choice.best)
     return std::optional(choice);
-  if (!isNear)
+  constexpr double near = 2;
+  if (!choice.leastBytes || static_cast<double>(*choice.leastBytes) > near * static_cast<double>(task.memoryLimitBytes))
     return std::nullopt;
   PlanningTask unlimited = task;
-  unlimited.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
+  unlimited.memoryLimitBytes = unlimitedBytes;
   unlimited.control.effort = PlanningEffort::FirstAnswers;
   llvm::Expected<MeshChoice> loose = chooseOnce(unlimited);
   if (!loose)

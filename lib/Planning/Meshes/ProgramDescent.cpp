@@ -139,8 +139,8 @@ private:
       return false;
     constexpr double perPart = 2; // nanoseconds
     task.spend(perPart * static_cast<double>(planning.problem.nodes.size() + planning.problem.edges.size()));
-    const bool isSlower = evaluate(planning.problem, answer).seconds >= now.candidate.seconds(); // the program's sum
-    if (isSlower && fits(now.candidate))
+    const bool mustBeFaster = fits(now.candidate);
+    if (mustBeFaster && evaluate(planning.problem, answer).seconds >= now.candidate.seconds()) // the program's sum
       return false;
     llvm::Expected<std::optional<Candidate>> candidate = programOf(answer);
     if (!candidate)

@@ -41,7 +41,7 @@ public:
 private:
   void begin(size_t index) {
     const FactorRule &rule = graph.ruleOf(OpId(index));
-    if (graph.ops[index].operatorName != valueRoleName(ValueRole::Input))
+    if (!isInput(graph.ops[index]))
       return;
     llvm::ArrayRef<DimFactors> all = rule.results[0].dims;
     if (!all.empty())
@@ -91,7 +91,7 @@ private:
       if (!value || operand == 0 || !found.batch[index] || op.accumulates)
         continue;
       const OpId producer = graph.value(*value).producer;
-      if (graph.op(producer).operatorName != valueRoleName(ValueRole::Input))
+      if (!isInput(graph.op(producer)))
         continue;
       llvm::ArrayRef<DimFactors> read = rule.operands[operand].dims, made = graph.ruleOf(producer).results[0].dims;
       for (auto [dim, factors] : llvm::enumerate(read))
@@ -106,6 +106,8 @@ private:
 };
 
 } // namespace
+
+bool isInput(const GraphOp &op) { return op.operatorName == valueRoleName(ValueRole::Input); }
 
 InputFactors inputFactors(const OpGraph &graph) { return Follower(graph).run(); }
 

@@ -13,6 +13,9 @@ struct InputFactors {
   std::vector<std::optional<FactorId>> sequence;
 };
 
+/// Does the op stand for an input of the graph?
+bool isInput(const GraphOp &op);
+
 /// Follows the dims from op to op, along the first operand that has them.
 InputFactors inputFactors(const OpGraph &graph);
 

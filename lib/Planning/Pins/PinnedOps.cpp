@@ -1,6 +1,8 @@
 // Binding pins to ops, with messages for those that cannot be.
 #include "PinnedOps.h"
 
+#include "../Parts/InputFactors.h"
+
 #include "apc/Cluster/LevelWord.h"
 #include "apc/Plan/Plan.h"
 #include "apc/Support/Error.h"
@@ -19,8 +21,6 @@ namespace {
 std::string quoted(const Pin &pin) { return llvm::formatv("pin '{0}' ({1})", pin.str(), pin.source).str(); }
 
 std::string someNames(llvm::ArrayRef<std::string> names) { return someNamesOf(names, /*most=*/4); }
-
-bool isInput(const GraphOp &op) { return op.operatorName == valueRoleName(ValueRole::Input); }
 
 /// The one name that an expression matches, when it is `^`, characters that stand for themselves, `$`.
 std::optional<std::string> literalName(llvm::StringRef expression) {

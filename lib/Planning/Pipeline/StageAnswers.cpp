@@ -441,11 +441,10 @@ llvm::Expected<StageAnswers::Answers> StageAnswers::proofs(const PipelinePoint &
 }
 
 llvm::Expected<std::shared_ptr<StageAnswer>> StageAnswers::taskOfPart(unsigned stage, double seconds) const {
-  constexpr int64_t unlimited = int64_t(1) << 50; // 1 PiB: more than any device has
-  llvm::Expected<Own> own = begin({stage, 1, {}, unlimited}, PlanningEffort::Proofs, seconds);
+  llvm::Expected<Own> own = begin({stage, 1, {}, unlimitedBytes}, PlanningEffort::Proofs, seconds);
   if (own)
     for (int64_t &bytes : (*own)->task->fusion.groupBytes)
-      bytes = unlimited; // with the values of other stages
+      bytes = unlimitedBytes; // with the values of other stages
   return own;
 }
 

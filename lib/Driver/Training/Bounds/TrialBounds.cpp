@@ -35,8 +35,8 @@ llvm::Expected<double> TrainingTrials::evenShareOf(PlanRequest own) {
 }
 
 llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {
-  own.memoryLimitBytes = int64_t(1) << 50; // 1 PiB: more than any device has
-  constexpr double share = 0.25;           // points have the rest
+  own.memoryLimitBytes = unlimitedBytes;
+  constexpr double share = 0.25; // points have the rest
   own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
   report("bounding ", own);
   llvm::Expected<LeastPlan> found = plan.least(own);

@@ -37,6 +37,10 @@ public:
   double secondsOfPoint() const { return shareOfPoint * request.timeLimitSeconds; }
   /// Has all that was done taken a small part of the time?
   bool hasMuchTime() const { return trials.secondsLeft() > shareOfMuch * request.timeLimitSeconds; }
+  /// Has something been found that is faster than the step that is known?
+  bool beatsKnown() const {
+    return trials.found() && trials.found()->stepSeconds < points.control.knownSeconds.value_or(0);
+  }
   /// The best of workers that have begun: its rank and its point.
   std::pair<PlanRank, PlanRequest> bestWith(int64_t workers) const {
     const Here &here = bestOf.at(workers);

@@ -173,6 +173,7 @@ llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, cons
   llvm::Expected<PipelineTrial> fastest = stages.fastest();
   if (!fastest || fastest->fits() || !fastest->answer || isOfNoUse(whole, *fastest->answer, knownSeconds))
     return fastest;
+  const int64_t before = fullestBytes(*fastest->answer);
   for (MemoryShares kind : {MemoryShares::Together, MemoryShares::Apart}) {
     if (kind == MemoryShares::Together && layout.numChunks() == 1)
       continue;
@@ -183,10 +184,12 @@ llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, cons
       llvm::Expected<PipelineTrial> smaller = stages.within(shares, *fastest->answer);
       if (!smaller || smaller->fits())
         return smaller;
-      const int64_t excess = smaller->answer ? fullestBytes(*smaller->answer) - whole.memoryLimitBytes : 0;
-      if (excess <= 0 || layout.numChunks() == 1)
+      const int64_t fullest = smaller->answer ? fullestBytes(*smaller->answer) : 0;
+      if (fullest >= before && trial == 0) // other shares are no larger than these
+        return fastest;
+      if (fullest >= before || fullest <= whole.memoryLimitBytes || layout.numChunks() == 1)
         break;
-      limit -= excess;
+      limit -= fullest - whole.memoryLimitBytes;
     }
   }
   return fastest;

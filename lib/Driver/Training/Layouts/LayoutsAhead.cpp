@@ -1,16 +1,17 @@
 // The questions so far are asked again with their answers, until one comes that is new.
 #include "LayoutsAhead.h"
 
-#include "apc/Support/Parallel.h"
+#include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <system_error>
 
 namespace apc {
 
 std::optional<LayoutQuestion> LayoutsAhead::nextAfter(const LayoutQuestion &question) const {
-  if (control.numThreads < 2 || answered.empty())
+  if (answered.empty())
     return std::nullopt;
   size_t asked = 0;
   std::optional<LayoutQuestion> next;
@@ -19,41 +20,84 @@ std::optional<LayoutQuestion> LayoutsAhead::nextAfter(const LayoutQuestion &ques
     const size_t index = asked++;
     if (index < answered.size())
       return answered[index];
-    if (index == answered.size())
+    LayoutQuestion own{layout, knownSeconds, question.limitSeconds};
+    if (find(own))
       return std::nullopt;
-    next = {layout, knownSeconds, question.limitSeconds};
+    next = std::move(own);
     return internalError("the next question is known");
   };
   llvm::consumeError(tryExpertLayouts(pool, step, answerAgain, mayTry).takeError());
   return next;
 }
 
-LayoutsAhead::Costed LayoutsAhead::take(const LayoutQuestion &question) {
-  auto known = llvm::find_if(ahead, [&](const Costed &own) { return own.question == question; });
-  if (known != ahead.end()) {
-    Costed own = std::move(*known);
-    ahead.erase(known);
-    return own;
+LayoutsAhead::Costed *LayoutsAhead::find(const LayoutQuestion &question) const {
+  auto known = llvm::find_if(begun, [&](const auto &own) { return own->question == question; });
+  return known != begun.end() ? known->get() : nullptr;
+}
+
+size_t LayoutsAhead::numRunning() const {
+  return llvm::count_if(begun, [](const auto &own) { return !own->isDone; });
+}
+
+LayoutsAhead::Costed &LayoutsAhead::start(const LayoutQuestion &question) {
+  begun.push_back(std::make_unique<Costed>(question, control.clock->fork()));
+  Costed &own = *begun.back();
+  auto work = [this, &own] {
+    own.answer = answer.answer(own.question, own.clock);
+    std::lock_guard lock(mutex);
+    own.isDone = true;
+    isAnswered.notify_one();
+  };
+  try {
+    if (control.numThreads > 1) {
+      own.thread = std::thread(work);
+      return own;
+    }
+  } catch (const std::system_error &) {
+    // This thread does it, for there are no more.
   }
-  std::vector<Costed> costed{{question, control.clock->fork()}};
-  if (std::optional<LayoutQuestion> next = nextAfter(question))
-    costed.push_back({std::move(*next), control.clock->fork()});
-  forEach(costed.size(), control.numThreads,
-          [&](size_t index) { costed[index].answer = answer.answer(costed[index].question, costed[index].clock); });
-  if (costed.size() > 1)
-    ahead.push_back(std::move(costed.back()));
-  return std::move(costed.front());
+  work();
+  return own;
+}
+
+void LayoutsAhead::await(const Costed &own) {
+  constexpr size_t most = 3; // further ones are seldom asked for
+  size_t ahead = 0;
+  for (std::unique_lock lock(mutex); !own.isDone;) {
+    if (ahead == most || numRunning() >= control.numThreads) {
+      isAnswered.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    std::optional<LayoutQuestion> next = nextAfter(own.question);
+    if (next)
+      start(*next);
+    ahead = next ? ahead + 1 : most;
+    lock.lock();
+  }
+}
+
+std::unique_ptr<LayoutsAhead::Costed> LayoutsAhead::take(const LayoutQuestion &question) {
+  Costed *known = find(question);
+  await(known ? *known : start(question));
+  auto place = llvm::find_if(begun, [&](const auto &own) { return own->question == question; });
+  std::unique_ptr<Costed> own = std::move(*place);
+  begun.erase(place);
+  constexpr size_t most = 32; // whose turn may come: those that began first have long been passed over
+  while (begun.size() > most)
+    begun.erase(begun.begin());
+  return own;
 }
 
 LayoutAnswer LayoutsAhead::answerOf(const LayoutQuestion &question) {
-  Costed own = take(question);
-  if (own.answer.figures)
-    answer.countStep(question.layout, *own.clock);
+  std::unique_ptr<Costed> own = take(question);
+  if (own->answer.figures)
+    answer.countStep(question.layout, *own->clock);
   // Rounded, for readings that begin elsewhere differ by less than a nanosecond.
   constexpr double nanoseconds = 1e9; // of a second
-  control.clock->spend(share * std::round(nanoseconds * (own.clock->seconds() - own.begin)));
-  answered.push_back(own.answer.figures);
-  return std::move(own.answer);
+  control.clock->spend(share * std::round(nanoseconds * (own->clock->seconds() - own->begin)));
+  answered.push_back(own->answer.figures);
+  return std::move(own->answer);
 }
 
 } // namespace apc

@@ -1,8 +1,13 @@
-// The layout that is probably asked for next, costed beside the one that is asked for.
+// Layouts that are probably asked for next, costed beside the one that is asked for.
 #pragma once
 
 #include "apc/Planning/ExpertLayouts.h"
 #include "apc/Planning/Planning.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 namespace apc {
 
@@ -29,9 +34,10 @@ struct AnswerLayout {
   llvm::function_ref<void(const ParallelDegrees &, WorkClock &)> countStep;
 };
 
-/// Answers the questions of `tryExpertLayouts` in turn. Beside each another one is answered where there are threads for
-/// it: the next where this layout turns out to be of no use, which is so of most. So all takes about `share` of the
-/// time that its work takes, and as much is counted. Answers and counts are the same with one thread.
+/// Answers the questions of `tryExpertLayouts` in turn. Beside each others are answered where there are threads for
+/// them: those that come next where this layout turns out to be of no use, which is so of most. One that takes long
+/// goes on beside the questions that follow. So all takes about `share` of the time that its work takes, and as much is
+/// counted. Answers and counts are the same with one thread.
 class LayoutsAhead {
 public:
   /// All as for `tryExpertLayouts`; they outlive this.
@@ -44,17 +50,31 @@ public:
   LayoutAnswer answerOf(const LayoutQuestion &question);
 
 private:
+  /// A question whose answer has begun, in this thread or in one of its own, which ends before it does.
   struct Costed {
     LayoutQuestion question;
     std::shared_ptr<WorkClock> clock;
     LayoutAnswer answer = {};
     double begin = clock->seconds(); ///< a reading of the clock
+    bool isDone = false;             ///< read and written with `mutex`
+    std::thread thread = {};
+
+    ~Costed() {
+      if (thread.joinable())
+        thread.join();
+    }
   };
-  /// The next question where the layout of this one is of no use; none beside the first one, which tells whether the
-  /// model has a step at all.
+  /// The next question that has not begun where the layout of this one, and those in between, are of no use; none
+  /// beside the first one, which tells whether the model has a step at all.
   std::optional<LayoutQuestion> nextAfter(const LayoutQuestion &question) const;
+  Costed *find(const LayoutQuestion &question) const;
+  Costed &start(const LayoutQuestion &question);
+  /// How many are being answered; asked with `mutex`.
+  size_t numRunning() const;
+  /// Waits for the answer of a question, and starts those that may come next while there are threads for them.
+  void await(const Costed &own);
   /// A question that was answered ahead or is answered now.
-  Costed take(const LayoutQuestion &question);
+  std::unique_ptr<Costed> take(const LayoutQuestion &question);
 
   const Pool &pool;
   const StepSizes &step;
@@ -62,7 +82,9 @@ private:
   AnswerLayout answer;
   const PlanningControl &control;
   std::vector<std::optional<LayoutFigures>> answered; ///< by question that was asked
-  std::vector<Costed> ahead;                          ///< of questions that were not asked yet
+  std::mutex mutex;
+  std::condition_variable isAnswered;
+  std::vector<std::unique_ptr<Costed>> begun; ///< questions that were not asked yet, and the one that is
 };
 
 } // namespace apc

@@ -77,6 +77,9 @@ llvm::Error tryWorkers(const PlanRequest &request, llvm::ArrayRef<int64_t> worke
   const double ofProofs = request.timeLimitSeconds / 3;
   if (llvm::Error error = beginAll(request, fromLayout(workers, layout), ofProofs, trials))
     return error;
+  // Where the best layout of an expert is a pipeline, what is near it has been costed.
+  if (layout && layout->pipeline > 1 && !trials.beatsKnown() && !trials.hasMuchTime())
+    return llvm::Error::success();
   constexpr size_t most = 2; // numbers of workers that are worth it where time is short
   const std::vector<int64_t> begun = trials.begun();
   for (auto [index, own] : llvm::enumerate(begun)) {

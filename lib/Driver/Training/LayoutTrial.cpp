@@ -1,6 +1,9 @@
 // The point of the layout that is known, and what follows from it for others.
 #include "TrainingTrials.h"
 #include "Workers/LayoutPoint.h"
+#include "Workers/NearPolicies.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 namespace apc {
 
@@ -17,9 +20,22 @@ llvm::Error TrainingTrials::tryLayout(llvm::ArrayRef<PlanRequest> all) {
   return found.takeError();
 }
 
+bool TrainingTrials::isNearLayout(const PlanRequest &point) const {
+  const PlanRequest &own = ofLayout->first;
+  if (own.microBatch != point.microBatch)
+    return false;
+  std::vector<RecomputeSetting> near{own.recompute};
+  for (llvm::ArrayRef<RecomputeSetting> others :
+       {keepingMore(policies, own.recompute), keepingLess(policies, own.recompute)})
+    llvm::append_range(near, others.take_front(1));
+  return llvm::is_contained(near, point.recompute);
+}
+
 llvm::Expected<std::optional<double>> TrainingTrials::leastBesideLayout(const PlanRequest &point) {
-  const bool isOther = ofLayout && !(ofLayout->first.recompute == RecomputeChoice::None);
-  if (!isOther || ofLayout->first.microBatch != point.microBatch)
+  if (!ofLayout)
+    return std::nullopt;
+  const bool isOther = ofLayout->first.microBatch != point.microBatch;
+  if (isOther ? !isLed() : ofLayout->first.recompute == RecomputeChoice::None)
     return std::nullopt;
   llvm::Expected<double> least = leastSecondsFrom(point);
   return least ? llvm::Expected<std::optional<double>>(*least) : least.takeError();

@@ -57,6 +57,11 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
   return searchPairs(steps, others, fitting.front().second.limitBytes, planPair);
 }
 
+bool TrainingTrials::isLeftOut(const PlanRequest &trial, double leastOfAll) {
+  const bool isFar = isLed() && !isNearLayout(trial);
+  return isFar || isProven(leastOfAll + secondsAddedTo(trial));
+}
+
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
   std::vector<PolicyTrial> fitting;
   std::vector<RecomputeChoice> others;
@@ -68,6 +73,8 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
       return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
     trial.recompute = policy;
+    if (*leastOfAll && isLeftOut(trial, **leastOfAll))
+      continue;
     constexpr size_t mostShares = 2; // the first policies are often enough
     auto found =
         tryPolicy(trial, (secondsLeft() - end) / static_cast<double>(std::min(mostShares, policies.size() - index)));

@@ -102,7 +102,7 @@ llvm::Expected<bool> TrainingTrials::tryPoint(const PlanRequest &point, size_t p
 }
 
 llvm::Error TrainingTrials::finish() {
-  const size_t most = takesAny(request) ? 0 : 3; // points that are worth a longer search
+  const size_t most = takesAny(request) || isLed() ? 0 : 3; // points that are worth a longer search
   keptSeconds = 0;
   llvm::stable_sort(unfinished, [](const auto &a, const auto &b) { return a.first < b.first; });
   const size_t count = std::min(unfinished.size(), most);

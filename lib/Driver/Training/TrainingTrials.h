@@ -102,11 +102,26 @@ private:
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
+  /// Is a point not worth a trial, where no policy takes less than \p leastOfAll seconds? It is far from a layout that
+  /// leads, or its policy adds too much.
+  bool isLeftOut(const PlanRequest &trial, double leastOfAll);
   /// The even share of the work of \p own, which takes no search.
   llvm::Expected<double> evenShareOf(PlanRequest own);
+  /// Seconds that the policy of \p own adds to those of a step that keeps most, at the least: its ops run again, on all
+  /// devices alike. 0 where the request refuses one of them.
+  double secondsAddedTo(const PlanRequest &own);
   /// The bound of \p own whatever the memory. The plan that was made for it is the best where it fits and is faster.
   llvm::Expected<double> searchLeast(PlanRequest own);
-  /// `leastSecondsFrom` where the layout that is known has these micro-batches and recomputes something; none else.
+  /// Has the layout that is known a plan here, and have the trials taken a good part of the time? What is far from a
+  /// layout of an expert was costed as a layout, too, and is seldom faster: bounds are worth more then.
+  bool isLed() const {
+    constexpr double share = 0.1;
+    return ofLayout && watch.seconds() > share * request.timeLimitSeconds;
+  }
+  /// Has a point the micro-batches of that layout, and its policy or the next one that keeps more or less?
+  bool isNearLayout(const PlanRequest &point) const;
+  /// `leastSecondsFrom` where the layout that is known has these micro-batches and recomputes something, and where it
+  /// has others and leads; none else.
   llvm::Expected<std::optional<double>> leastBesideLayout(const PlanRequest &point);
   /// `tryOne`, or what that gave for the layout that is known.
   llvm::Expected<std::optional<Fitting>> tryPolicy(const PlanRequest &trial, double seconds);

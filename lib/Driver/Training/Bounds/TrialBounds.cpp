@@ -34,6 +34,19 @@ llvm::Expected<double> TrainingTrials::evenShareOf(PlanRequest own) {
   return bound ? llvm::Expected<double>(bound->shareSeconds) : bound.takeError();
 }
 
+double TrainingTrials::secondsAddedTo(const PlanRequest &own) {
+  PlanRequest most = own;
+  most.recompute = policies.front();
+  if (own.recompute == most.recompute)
+    return 0;
+  llvm::Expected<double> with = evenShareOf(own), without = evenShareOf(std::move(most));
+  if (with && without)
+    return std::max(0.0, *with - *without);
+  for (llvm::Expected<double> *share : {&with, &without}) // planning tells of the error, too
+    llvm::consumeError(share->takeError());
+  return 0;
+}
+
 llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {
   own.memoryLimitBytes = unlimitedBytes;
   constexpr double share = 0.25; // points have the rest

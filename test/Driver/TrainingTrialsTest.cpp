@@ -121,7 +121,7 @@ TEST_CASE("fewer layers are not recomputed for a point that a known layout is fa
     llvm::consumeError(isBetter.takeError());
     return isTried;
   };
-  CHECK(isTriedWith(5)); // no layers are asked for, of which the test has no model
+  CHECK(isTriedWith(6)); // no layers are asked for, of which the test has no model
   CHECK(llvm::is_contained(planned, "full"));
   CHECK_FALSE(isTriedWith(std::nullopt));
 }
@@ -255,13 +255,19 @@ namespace {
 struct LayoutTrials {
   std::vector<std::string> planned; ///< policies
   double leastSeconds = 8;          ///< of any policy
+  double secondsOfTrial = 0;        ///< that planning one takes
+  double shareOfFull = 3;           ///< seconds of an even share of the work with everything recomputed
 
   /// Policies in the order in which they were planned for 2 samples, behind those of the layout.
   std::vector<std::string> run(llvm::StringRef layout) {
     PlanRequest request = stepOf(2);
     request.recompute = RecomputeChoice::Auto;
     request.globalBatch = 4;
+    const PlanningControl control =
+        PlanningControl().within(60).beginningWith(valueOf(parseParallelDegrees(layout, "test")), 10.5);
     auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+      constexpr double nanoseconds = 1e9; // of a second
+      control.clock->spend(nanoseconds * secondsOfTrial);
       planned.push_back(own.recompute.str());
       if (own.recompute == RecomputeChoice::Full)
         return noPlanError("too much");
@@ -270,9 +276,13 @@ struct LayoutTrials {
     auto least = [&](const PlanRequest &own) -> llvm::Expected<LeastPlan> {
       return LeastPlan{answer(own, 2 * leastSeconds, 900), false};
     };
-    const PlanningControl control =
-        PlanningControl().within(60).beginningWith(valueOf(parseParallelDegrees(layout, "test")), 10.5);
-    TrainingTrials trials(request, {plan, plan, least, addsAlways, sharedBy}, control);
+    auto shared = [&](const PlanRequest &own) {
+      llvm::Expected<PipelineBound> bound = sharedBy(own);
+      if (own.recompute == RecomputeChoice::Full)
+        bound->shareSeconds = shareOfFull;
+      return bound;
+    };
+    TrainingTrials trials(request, {plan, plan, least, addsAlways, shared}, control);
     REQUIRE(!trials.tryLayout({stepOf(4), stepOf(2)}));
     const size_t ofLayout = planned.size();
     llvm::consumeError(trials.tryPoint(request, 1).takeError()); // layers, of which the test has no model
@@ -299,6 +309,20 @@ TEST_CASE("behind the plan of a layout that recomputes, no policy is tried where
   LayoutTrials proven{{}, 10};
   CHECK(proven.run("dp=2,tp=1,mb=1,recompute=full:2,norms") == std::vector<std::string>{"full:2,norms"});
   CHECK(LayoutTrials().run("dp=2,tp=1,mb=1,recompute=full:2,norms").size() > 1);
+}
+
+TEST_CASE("once a tenth of the time is over, only what is near the layout that is known is tried") {
+  LayoutTrials usual{{}, 8, /*secondsOfTrial=*/7}, mixed = usual, other = usual;
+  CHECK(usual.run("dp=2,tp=1,mb=1,recompute=norms") == std::vector<std::string>{"norms", "none", "attention"});
+  CHECK(mixed.run("dp=2,tp=1,mb=1,recompute=full:2,norms") == std::vector<std::string>{"full:2,norms"});
+  CHECK(other.run("dp=1,tp=2,mb=4,recompute=norms") == std::vector<std::string>{"norms"}); // of 4 samples
+}
+
+TEST_CASE("a policy is not tried where its own work, beside the bound of all policies, is too much") {
+  LayoutTrials little, much{{}, 8, 0, /*shareOfFull=*/5};
+  CHECK(llvm::is_contained(little.run("dp=2,tp=1,mb=1,recompute=norms"), "full"));
+  CHECK_FALSE(llvm::is_contained(much.run("dp=2,tp=1,mb=1,recompute=norms"), "full")); // 8 s + 2 s of 10 s
+  CHECK(llvm::is_contained(much.planned, "branches"));
 }
 
 TEST_CASE("once the time is over, the even share of the work is the bound, without a search") {

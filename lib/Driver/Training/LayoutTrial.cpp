@@ -25,9 +25,10 @@ bool TrainingTrials::isNearLayout(const PlanRequest &point) const {
   if (own.microBatch != point.microBatch)
     return false;
   std::vector<RecomputeSetting> near{own.recompute};
-  for (llvm::ArrayRef<RecomputeSetting> others :
-       {keepingMore(policies, own.recompute), keepingLess(policies, own.recompute)})
-    llvm::append_range(near, others.take_front(1));
+  if (!own.recompute.layers) // both policies of a mix were costed
+    for (llvm::ArrayRef<RecomputeSetting> others :
+         {keepingMore(policies, own.recompute), keepingLess(policies, own.recompute)})
+      llvm::append_range(near, others.take_front(1));
   return llvm::is_contained(near, point.recompute);
 }
 

@@ -97,7 +97,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
   llvm::stable_sort(fitting,
                     [](const auto &a, const auto &b) { return a.second.rank.seconds < b.second.rank.seconds; });
   constexpr double near = 1.1; // of the best: fewer layers to recompute give some per cent
-  if (!fitting.empty() && fitting.front().second.rank.seconds <= near * secondsToBeat())
+  if (!fitting.empty() && !isLed() && fitting.front().second.rank.seconds <= near * secondsToBeat())
     if (llvm::Error error = tryLayers(fitting, others, end))
       return std::move(error);
   return leastOfAll;

@@ -112,13 +112,14 @@ private:
   double secondsAddedTo(const PlanRequest &own);
   /// The bound of \p own whatever the memory. The plan that was made for it is the best where it fits and is faster.
   llvm::Expected<double> searchLeast(PlanRequest own);
-  /// Has the layout that is known a plan here, and have the trials taken a good part of the time? What is far from a
-  /// layout of an expert was costed as a layout, too, and is seldom faster: bounds are worth more then.
+  /// Has the layout that is known a plan here, and have the trials taken a good part of the time? Bounds are worth more
+  /// then than points far from it: these were costed as layouts, too, and are seldom faster.
   bool isLed() const {
     constexpr double share = 0.1;
     return ofLayout && watch.seconds() > share * request.timeLimitSeconds;
   }
-  /// Has a point the micro-batches of that layout, and its policy or the next one that keeps more or less?
+  /// Has a point the micro-batches of that layout, and its policy? Or the next one that keeps more or less, where that
+  /// is none for some layers.
   bool isNearLayout(const PlanRequest &point) const;
   /// `leastSecondsFrom` where the layout that is known has these micro-batches and recomputes something, and where it
   /// has others and leads; none else.

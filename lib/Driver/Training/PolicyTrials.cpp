@@ -59,7 +59,7 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
 
 bool TrainingTrials::isLeftOut(const PlanRequest &trial, double leastOfAll) {
   const bool isFar = isLed() && !isNearLayout(trial);
-  return isFar || isProven(leastOfAll + secondsAddedTo(trial));
+  return isFar || (best && isProven(leastOfAll + secondsAddedTo(trial)));
 }
 
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {

@@ -161,6 +161,7 @@ private:
   std::map<std::optional<int64_t>, Bounds> bounds;        ///< by micro-batch
   std::vector<std::pair<double, PlanRequest>> unfinished; ///< seconds of first answers, and their points
   std::map<std::optional<int64_t>, double> least;         ///< by micro-batch: `leastSecondsFrom`
+  std::map<std::optional<int64_t>, double> shares;        ///< by micro-batch: `evenShareOf` what keeps most, or 0
   std::vector<TriedPoint> points;
   std::string reason;                  ///< why nothing fits
   std::optional<PlanRequest> failed;   ///< where `reason` holds

@@ -185,9 +185,10 @@ llvm::Expected<PipelineTrial> costStagesOfLayout(const PlanningTask &whole, cons
       if (!smaller || smaller->fits())
         return smaller;
       const int64_t fullest = smaller->answer ? fullestBytes(*smaller->answer) : 0;
-      if (fullest >= before && trial == 0) // other shares are no larger than these
+      const bool isInVain = fullest >= before;
+      if (isInVain && trial == 0) // other shares are no larger than these
         return fastest;
-      if (fullest >= before || fullest <= whole.memoryLimitBytes || layout.numChunks() == 1)
+      if (isInVain || fullest <= whole.memoryLimitBytes || layout.numChunks() == 1)
         break;
       limit -= fullest - whole.memoryLimitBytes;
     }

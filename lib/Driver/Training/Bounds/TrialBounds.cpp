@@ -39,12 +39,17 @@ double TrainingTrials::secondsAddedTo(const PlanRequest &own) {
   most.recompute = policies.front();
   if (own.recompute == most.recompute)
     return 0;
-  llvm::Expected<double> with = evenShareOf(own), without = evenShareOf(std::move(most));
-  if (with && without)
-    return std::max(0.0, *with - *without);
-  for (llvm::Expected<double> *share : {&with, &without}) // planning tells of the error, too
-    llvm::consumeError(share->takeError());
-  return 0;
+  auto shareOf = [&](const PlanRequest &step) {
+    llvm::Expected<double> share = evenShareOf(step);
+    if (share)
+      return *share;
+    llvm::consumeError(share.takeError()); // planning tells of the error, too
+    return 0.0;
+  };
+  auto [without, isNew] = shares.try_emplace(own.microBatch, 0);
+  if (isNew)
+    without->second = shareOf(most);
+  return without->second > 0 ? std::max(0.0, shareOf(own) - without->second) : 0;
 }
 
 llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {

@@ -21,7 +21,7 @@ std::optional<LayoutQuestion> LayoutsAhead::nextAfter(const LayoutQuestion &ques
     if (index < answered.size())
       return answered[index];
     LayoutQuestion own{layout, knownSeconds, question.limitSeconds};
-    if (find(own))
+    if (indexOf(own) < begun.size())
       return std::nullopt;
     next = std::move(own);
     return internalError("the next question is known");
@@ -30,16 +30,15 @@ std::optional<LayoutQuestion> LayoutsAhead::nextAfter(const LayoutQuestion &ques
   return next;
 }
 
-LayoutsAhead::Costed *LayoutsAhead::find(const LayoutQuestion &question) const {
-  auto known = llvm::find_if(begun, [&](const auto &own) { return own->question == question; });
-  return known != begun.end() ? known->get() : nullptr;
+size_t LayoutsAhead::indexOf(const LayoutQuestion &question) const {
+  return llvm::find_if(begun, [&](const auto &own) { return own->question == question; }) - begun.begin();
 }
 
 size_t LayoutsAhead::numRunning() const {
   return llvm::count_if(begun, [](const auto &own) { return !own->isDone; });
 }
 
-LayoutsAhead::Costed &LayoutsAhead::start(const LayoutQuestion &question) {
+void LayoutsAhead::start(const LayoutQuestion &question) {
   begun.push_back(std::make_unique<Costed>(question, control.clock->fork()));
   Costed &own = *begun.back();
   auto work = [this, &own] {
@@ -51,13 +50,12 @@ LayoutsAhead::Costed &LayoutsAhead::start(const LayoutQuestion &question) {
   try {
     if (control.numThreads > 1) {
       own.thread = std::thread(work);
-      return own;
+      return;
     }
   } catch (const std::system_error &) {
     // This thread does it, for there are no more.
   }
   work();
-  return own;
 }
 
 void LayoutsAhead::await(const Costed &own) {
@@ -78,11 +76,12 @@ void LayoutsAhead::await(const Costed &own) {
 }
 
 std::unique_ptr<LayoutsAhead::Costed> LayoutsAhead::take(const LayoutQuestion &question) {
-  Costed *known = find(question);
-  await(known ? *known : start(question));
-  auto place = llvm::find_if(begun, [&](const auto &own) { return own->question == question; });
-  std::unique_ptr<Costed> own = std::move(*place);
-  begun.erase(place);
+  const size_t index = indexOf(question);
+  if (index == begun.size())
+    start(question);
+  await(*begun[index]);
+  std::unique_ptr<Costed> own = std::move(begun[index]);
+  begun.erase(begun.begin() + static_cast<std::ptrdiff_t>(index));
   constexpr size_t most = 32; // whose turn may come: those that began first have long been passed over
   while (begun.size() > most)
     begun.erase(begun.begin());

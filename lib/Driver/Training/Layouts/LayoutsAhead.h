@@ -67,8 +67,9 @@ private:
   /// The next question that has not begun where the layout of this one, and those in between, are of no use; none
   /// beside the first one, which tells whether the model has a step at all.
   std::optional<LayoutQuestion> nextAfter(const LayoutQuestion &question) const;
-  Costed *find(const LayoutQuestion &question) const;
-  Costed &start(const LayoutQuestion &question);
+  /// The place of a question in `begun`, or the end.
+  size_t indexOf(const LayoutQuestion &question) const;
+  void start(const LayoutQuestion &question);
   /// How many are being answered; asked with `mutex`.
   size_t numRunning() const;
   /// Waits for the answer of a question, and starts those that may come next while there are threads for them.

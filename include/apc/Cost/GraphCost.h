@@ -156,7 +156,7 @@ std::optional<std::vector<GraphMove>> movesOf(const OpGraph &graph, ValueId valu
                                               StrategyOf strategyOf, Redistributor &redistributor,
                                               const ValueHub *suggested = nullptr, size_t first = 0);
 
-/// The same for each pass apart where \p suggested is to come again and a move takes time.
+/// The same for each pass apart where \p suggested brings the value twice and a move takes time.
 std::optional<std::vector<GraphMove>> movesByPass(const OpGraph &graph, const PassUses &passes,
                                                   llvm::ArrayRef<OpGraph::Use> users, StrategyOf strategyOf,
                                                   Redistributor &redistributor, const ValueHub &suggested,

@@ -15,7 +15,7 @@ struct PipelineCounts {
   /// as workers, or the next number beyond that the micro-batches allow.
   std::optional<uint32_t> groupSize = std::nullopt;
   /// More forward actions that each worker runs ahead than the worker behind it, where the schedule has a warm-up:
-  /// worker r begins with `warmUpFactor` (p - 1 - r) forward actions beyond those that it needs to come to the end of
+  /// worker r begins with `warmUpFactor` (p - 1 - r) forward actions beyond those that it needs to reach the end of
   /// its last chunk. 1 keeps the fewest activations, 2 hides a hop in each direction.
   std::optional<uint32_t> warmUpFactor = std::nullopt;
 };

@@ -225,14 +225,14 @@ std::function<bool(int64_t, int64_t)> sliceOrder(const Tensor &tensor, const Axi
 }
 
 DistinctSlices distinctSlices(const Tensor &tensor, const AxisView &view, bool sorted) {
-  auto comesBefore = sliceOrder(tensor, view);
+  auto isBefore = sliceOrder(tensor, view);
   std::vector<int64_t> order(view.size), firstOf(view.size);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), comesBefore);
+  std::stable_sort(order.begin(), order.end(), isBefore);
   std::map<int64_t, int64_t> counts;
   DistinctSlices distinct;
   for (auto [i, place] : llvm::enumerate(order)) {
-    if (i == 0 || comesBefore(order[i - 1], place))
+    if (i == 0 || isBefore(order[i - 1], place))
       distinct.first.push_back(place);
     firstOf[place] = distinct.first.back();
     ++counts[firstOf[place]];

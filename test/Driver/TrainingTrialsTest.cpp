@@ -312,10 +312,13 @@ TEST_CASE("behind the plan of a layout that recomputes, no policy is tried where
 }
 
 TEST_CASE("once a tenth of the time is over, only what is near the layout that is known is tried") {
-  LayoutTrials usual{{}, 8, /*secondsOfTrial=*/7}, mixed = usual, other = usual;
+  LayoutTrials usual{{}, 8, /*secondsOfTrial=*/7}, mixed = usual, other = usual, proven = usual;
   CHECK(usual.run("dp=2,tp=1,mb=1,recompute=norms") == std::vector<std::string>{"norms", "none", "attention"});
   CHECK(mixed.run("dp=2,tp=1,mb=1,recompute=full:2,norms") == std::vector<std::string>{"full:2,norms"});
-  CHECK(other.run("dp=1,tp=2,mb=4,recompute=norms") == std::vector<std::string>{"norms"}); // of 4 samples
+  // Of 4 samples; the bound leaves room for the first policy that fits, or none.
+  CHECK(other.run("dp=1,tp=2,mb=4,recompute=norms") == std::vector<std::string>{"norms", "none"});
+  proven.leastSeconds = 9.9;
+  CHECK(proven.run("dp=1,tp=2,mb=4,recompute=norms") == std::vector<std::string>{"norms"});
 }
 
 TEST_CASE("a policy is not tried where its own work, beside the bound of all policies, is too much") {
@@ -323,6 +326,37 @@ TEST_CASE("a policy is not tried where its own work, beside the bound of all pol
   CHECK(llvm::is_contained(little.run("dp=2,tp=1,mb=1,recompute=norms"), "full"));
   CHECK_FALSE(llvm::is_contained(much.run("dp=2,tp=1,mb=1,recompute=norms"), "full")); // 8 s + 2 s of 10 s
   CHECK(llvm::is_contained(much.planned, "branches"));
+}
+
+TEST_CASE("bounds of layers hold for more micro-batches by what these keep, and are looked for where memory is short") {
+  PlanRequest request = stepOf(2);
+  request.recompute = RecomputeChoice::Auto;
+  request.globalBatch = 8;
+  unsigned numPlanned = 0;
+  auto plan = [&](const PlanRequest &own) -> llvm::Expected<Plan> {
+    ++numPlanned;
+    return answer(own, 20, 900);
+  };
+  // Eight layers of 1 s, and 16 s for what a micro-batch of eight keeps, at a cost at which 8 s are for all bytes.
+  auto layered = [&](const PlanRequest &own) -> llvm::Expected<PipelineBound> {
+    if (own.microBatch == 4)
+      return inputError("layers that are no stages");
+    LayerMinima layer{1, 1, 0, 0, true, true, {1}};
+    return PipelineBound{1, 1, 8, 8, std::vector<LayerMinima>(8, layer), {1}, {{0, 0}, {1, 16}, {2, 17}}, 8};
+  };
+  const PlanningControl control = PlanningControl().within(60);
+  auto least = leastBy(plan);
+  TrainingTrials trials(request, {plan, plan, least, addsAlways, layered}, control);
+  CHECK(valueOf(trials.tryOne(stepOf(2), 1)).has_value());
+  const unsigned before = numPlanned;
+  PlanRequest point = stepOf(8);
+  point.globalBatch = 8;
+  CHECK(valueOf(trials.leastSecondsFrom(point)) == Approx(8 + 16 - 8));
+  CHECK(numPlanned == before); // memory says all
+  point.microBatch = 4;
+  CHECK(trials.knownLeast(point) == Approx(8 + 8 - 8)); // two of them, each of which keeps half
+  CHECK(valueOf(trials.leastSecondsFrom(point)) == 10); // by a plan for the bound
+  CHECK(numPlanned == before + 1);
 }
 
 TEST_CASE("once the time is over, the even share of the work is the bound, without a search") {

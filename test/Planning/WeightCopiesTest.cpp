@@ -1,4 +1,5 @@
 // Values that are gathered once for both passes, or for each pass apart.
+#include "../../lib/Planning/Pipeline/Bound/HeldCopies.h"
 #include "../../lib/Planning/Problem/LayoutProblem.h"
 #include "GraphMaker.h"
 
@@ -88,6 +89,21 @@ TEST_CASE("a copy of a weight is kept between the passes where memory allows") {
     CHECK(program.result.seconds == Approx(program.cost.seconds()).epsilon(1e-12));
     CHECK(program.sum.bytes() <= program.cost.memory.total());
   }
+}
+
+TEST_CASE("bounds count the copy of a weight that waits for the backward pass") {
+  TwoPasses passes;
+  const PlanningProblem planning = passes.problem();
+  const llvm::SmallVector<HeldCopy> copies = heldCopiesOf(planning, passes.maker.graph, passes.model);
+  REQUIRE(copies.size() == 1);
+  const HeldCopy &copy = copies.front();
+  const Edge &edge = planning.problem.edges[copy.edge];
+  CHECK(copy.parameter == planning.nodeOf(passes.maker.graph.value(passes.w).producer));
+  CHECK(copy.stored == std::vector<double>{wholeBytes / numRanks});
+  CHECK(copy.arriving == copy.stored);
+  const Solved kept = solve(passes, planning, std::nullopt), again = solve(passes, planning, kept.sum.bytes() - 1);
+  CHECK(copy.atHub[kept.result.assignment[edge.to]] == static_cast<double>(wholeBytes));
+  CHECK_FALSE(copy.atHub[again.result.assignment[edge.to]]);
 }
 
 TEST_CASE("copies of weights are dropped where a layout says so") {

@@ -19,6 +19,24 @@ struct LayerMinima {
   std::vector<double> withBytes = {};
 };
 
+/// At a cost of a byte in seconds, the least that a device pays for what one micro-batch in flight keeps for its
+/// backward pass, or that ops take which run again: {2e-12, 0.3} where 0.1 s of ops run again and 100 GB are kept.
+struct KeptCost {
+  double secondsPerByte = 0;
+  double seconds = 0;
+};
+
+/// Seconds of ops that run again, and bytes that are kept.
+struct KeptLine {
+  double seconds = 0, bytes = 0;
+
+  double paid(double secondsPerByte) const { return seconds + secondsPerByte * bytes; }
+};
+
+/// No more than is paid at any cost of a byte: it grows with the cost, ever less, so that between two known costs it
+/// lies above the straight line, and beyond the last one it does not fall. \p costs: ascending; nothing without any.
+KeptLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte);
+
 /// Bounds of the step of every pipeline of a number of workers: {8, 48, 13.7, 0.9, ...} for one micro-batch that takes
 /// 0.9 s through all stages.
 struct PipelineBound {
@@ -28,12 +46,15 @@ struct PipelineBound {
   double pathSeconds = 0;             ///< one micro-batch through all stages and back
   std::vector<LayerMinima> layers;    ///< between the places where the model may be cut; empty of unequal workers
   std::vector<double> byteCosts = {}; ///< of a byte of a device, in seconds
+  std::vector<KeptCost> kept = {};    ///< of all layers, were a device of a worker to have them all
   int64_t memoryLimitBytes = 0;       ///< of a device
 
   /// The bound of all chunks and schedules that \p request allows, for the micro-batches of this bound, or for more of
   /// them in a step of as many samples: work is subadditive, an op or a collective on half the samples takes at least
   /// half the time. None where no schedule takes the numbers.
   std::optional<double> seconds(const PlanRequest &request, int64_t microBatches) const;
+  /// The bound of the same were there memory for everything.
+  PipelineBound withAnyMemory() const;
 };
 
 /// The bounds for as many workers as `request.pipeline` says, in the micro-batches and with the recomputation of

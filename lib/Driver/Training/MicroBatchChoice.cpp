@@ -12,10 +12,10 @@ namespace apc {
 
 namespace {
 
-/// Points that were left out, and why nothing more is to be found there.
+/// Points that are left, and why nothing more is to be found there.
 struct Untried {
   bool isEnd = false;
-  std::optional<double> leastSeconds; ///< of all of them; none where every point was tried
+  llvm::ArrayRef<PlanRequest> left;
   SearchEnd why = SearchEnd::Finished;
 };
 
@@ -44,15 +44,15 @@ private:
 
 llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
   if (left.empty() || !trials.found())
-    return Untried{left.empty() || trials.secondsLeft() <= 0, std::nullopt};
+    return Untried{left.empty() || trials.secondsLeft() <= 0, {}};
   if (trials.isStopped())
-    return Untried{true, 0, SearchEnd::Interrupt};
-  llvm::Expected<double> least = trials.leastSecondsFrom(left.front());
-  if (!least)
-    return least.takeError();
+    return Untried{true, left, SearchEnd::Interrupt};
+  if (llvm::Error error = trials.leastSecondsFrom(left.front()).takeError())
+    return std::move(error);
   constexpr unsigned patience = 2;
   const SearchEnd end = trials.end();
-  return Untried{trials.isProven(*least) || worse >= patience || end != SearchEnd::Finished, *least, end};
+  const bool isProven = trials.isProven(trials.knownLeastOf(left));
+  return Untried{isProven || worse >= patience || end != SearchEnd::Finished, left, end};
 }
 
 llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
@@ -68,24 +68,29 @@ llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
 
 Plan MicroBatchChoice::describe(const Untried &untried) const {
   const bool isBoundOfAll = trials.leastBound() >= trials.found()->lowerBoundSeconds;
-  if (trials.tried().size() == 1 && !untried.leastSeconds && !trials.isStopped() && isBoundOfAll)
+  if (trials.tried().size() == 1 && untried.left.empty() && !trials.isStopped() && isBoundOfAll)
     return withTimeLimitOf(request, *trials.found());
-  Plan plan =
-      boundByAll(*trials.found(), std::min(trials.leastBound(), untried.leastSeconds.value_or(trials.leastBound())));
+  double bound = trials.leastBound();
+  if (!untried.left.empty())
+    bound = std::min(bound, trials.knownLeastOf(untried.left));
+  Plan plan = boundByAll(*trials.found(), bound);
   plan.tried = trials.tried();
-  if (untried.leastSeconds)
-    plan.notes.push_back(noteOnMoreMicroBatches(*untried.leastSeconds, untried.why));
+  if (!untried.left.empty())
+    plan.notes.push_back(noteOnMoreMicroBatches(trials.knownLeastOf(untried.left), untried.why));
   return withTimeLimitOf(request, std::move(plan));
 }
 
 llvm::Expected<Untried> MicroBatchChoice::tryAll(llvm::ArrayRef<PlanRequest> points) {
   unsigned worse = 0;
   for (numTried = 0;;) {
-    auto isBetter = trials.tryPoint(points[numTried], points.size() - numTried);
-    if (!isBetter)
-      return isBetter.takeError();
+    const PlanRequest &point = points[numTried];
+    if (!trials.leaveOut(point)) {
+      auto isBetter = trials.tryPoint(point, points.size() - numTried);
+      if (!isBetter)
+        return isBetter.takeError();
+      worse = *isBetter || !trials.found() ? 0 : worse + 1;
+    }
     ++numTried;
-    worse = *isBetter || !trials.found() ? 0 : worse + 1;
     llvm::Expected<Untried> untried = lookAhead(points.drop_front(numTried), worse);
     if (!untried || untried->isEnd)
       return untried;
@@ -108,7 +113,11 @@ llvm::Expected<Plan> MicroBatchChoice::run() {
     return untried.takeError();
   if (llvm::Error error = trials.finish())
     return std::move(error);
-  return trials.found() ? llvm::Expected<Plan>(describe(*untried)) : nothingFits(requests->size(), isOne);
+  if (!trials.found())
+    return nothingFits(requests->size(), isOne);
+  if (llvm::Error error = trials.raiseLeast(untried->left))
+    return std::move(error);
+  return describe(*untried);
 }
 
 } // namespace

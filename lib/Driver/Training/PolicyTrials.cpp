@@ -57,9 +57,12 @@ llvm::Error TrainingTrials::tryLayers(llvm::ArrayRef<PolicyTrial> fitting, llvm:
   return searchPairs(steps, others, fitting.front().second.limitBytes, planPair);
 }
 
-bool TrainingTrials::isLeftOut(const PlanRequest &trial, double leastOfAll) {
-  const bool isFar = isLed() && !isNearLayout(trial);
-  return isFar || (best && isProven(leastOfAll + secondsAddedTo(trial)));
+bool TrainingTrials::isLeftOut(const PlanRequest &trial, bool fits) {
+  constexpr double little = 0.02;
+  const bool isOther = ofLayout && ofLayout->first.microBatch != trial.microBatch;
+  const bool mayWin = isOther && !fits && knownLeast(trial) < (1 - little) * secondsToBeat();
+  const bool isFar = isLed() && !isNearLayout(trial) && !mayWin;
+  return isFar || (best && isProven(leastWithAnyMemory(trial) + secondsAddedTo(trial)));
 }
 
 llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequest &point, double end) {
@@ -73,7 +76,7 @@ llvm::Expected<std::optional<double>> TrainingTrials::tryPolicies(const PlanRequ
       return knownLeast(point); // of policies that are left, nothing else is known
     PlanRequest trial = point;
     trial.recompute = policy;
-    if (*leastOfAll && isLeftOut(trial, **leastOfAll))
+    if (*leastOfAll && isLeftOut(trial, !fitting.empty()))
       continue;
     constexpr size_t mostShares = 2; // the first policies are often enough
     auto found =

@@ -87,7 +87,7 @@ PlanRank rankOf(const Plan &plan) {
 
 std::string noteOnMoreMicroBatches(double leastSeconds, SearchEnd why) {
   if (leastSeconds > 0)
-    return "more micro-batches take at least " + formatSeconds(leastSeconds) + ", whatever the memory";
+    return "more micro-batches take at least " + formatSeconds(leastSeconds);
   if (why == SearchEnd::Finished)
     return "more micro-batches were not tried, and no bound of their seconds is known";
   llvm::StringRef end = why == SearchEnd::Interrupt ? "the search was stopped" : "the time was over";

@@ -36,7 +36,7 @@ Plan withinLimit(Plan plan, const PlanRequest &request, int64_t limitBytes);
 
 PlanRank rankOf(const Plan &plan);
 
-/// "more micro-batches take at least 3.21 s, whatever the memory"; where nothing was proven (0), \p why that is so.
+/// "more micro-batches take at least 3.21 s"; where nothing was proven (0), \p why that is so.
 std::string noteOnMoreMicroBatches(double leastSeconds, SearchEnd why);
 
 /// `best` with the bound, gap and status of a plan that was chosen among several, with `bound` the least of all.

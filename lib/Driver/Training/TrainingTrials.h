@@ -49,13 +49,16 @@ public:
   void keepTimeToFinish() { keptSeconds = shareToFinish * request.timeLimitSeconds; }
   /// Plans the fastest of the points to the end that have first answers alone, while time is left.
   llvm::Error finish();
-  /// Seconds that no step takes less than with the micro-batches of `point` or more of them, whatever the memory: work
-  /// is subadditive, an op or a collective on half the samples takes at least half the time, and what policies of
-  /// recomputation may save is left out. Where any plan will do, only the part known without a search; once the clock
-  /// is over, an even share of the work of all ops.
+  /// Seconds that no step takes less than with the micro-batches of `point`. Bounds of fewer micro-batches hold for
+  /// more: work is subadditive, an op or a collective on half the samples takes at least half the time; what policies
+  /// of recomputation may save is left out. Where memory is short, what a step keeps in it counts, or the ops that run
+  /// again. Where any plan will do, only the part known without a search; once the clock is over, an even share of the
+  /// work of all ops.
   llvm::Expected<double> leastSecondsFrom(const PlanRequest &point);
   /// The part of that which is known without another search; 0 for nothing.
   double knownLeast(const PlanRequest &point) const;
+  /// The least of some points, at least one.
+  double knownLeastOf(llvm::ArrayRef<PlanRequest> points) const;
   bool isStopped() const { return control.stop && control.stop->load(); } ///< by the user
   /// None once the user has asked to stop.
   double secondsLeft() const { return isStopped() ? 0 : request.timeLimitSeconds - keptSeconds - watch.seconds(); }
@@ -86,7 +89,12 @@ public:
   /// Does such a bound show that nothing better is left?
   bool isProven(double least) const { return best && least >= secondsToBeat() * (1 - request.gapTolerance); }
   /// The least bound of all that were planned; `found` is there.
-  double leastBound() const;
+  double leastBound() const { return leastBounded().second; }
+  /// Bounds the layers of the micro-batches with the least bound, those \p left among them, where memory binds; then
+  /// the next, until a bound says all or the least of them is known.
+  llvm::Error raiseLeast(llvm::ArrayRef<PlanRequest> left);
+  /// True where what is known says that nothing better is to be found at \p point, which counts as bounded then.
+  bool leaveOut(const PlanRequest &point);
   const std::vector<TriedPoint> &tried() const { return points; }
   /// Was the last request that was tried refused, as pins may refuse a micro-batch of one sample? Others may be taken.
   bool wasRefused() const { return isRefused; }
@@ -102,9 +110,9 @@ private:
   /// fewer layers and pairs, until `end` seconds are left. Returns the seconds that no policy of
   /// any number of layers takes less than, where there are several policies and one fits.
   llvm::Expected<std::optional<double>> tryPolicies(const PlanRequest &point, double end);
-  /// Is a point not worth a trial, where no policy takes less than \p leastOfAll seconds? It is far from a layout that
-  /// leads, or its policy adds too much.
-  bool isLeftOut(const PlanRequest &trial, double leastOfAll);
+  /// Is a point not worth a trial, where policies have been bounded? It is far from a layout that leads, and its bound
+  /// leaves little or another policy \p fits there; or its policy adds too much.
+  bool isLeftOut(const PlanRequest &trial, bool fits);
   /// The even share of the work of \p own, which takes no search.
   llvm::Expected<double> evenShareOf(PlanRequest own);
   /// Seconds that the policy of \p own adds to those of a step that keeps most, at the least: its ops run again, on all
@@ -112,6 +120,17 @@ private:
   double secondsAddedTo(const PlanRequest &own);
   /// The bound of \p own whatever the memory. The plan that was made for it is the best where it fits and is faster.
   llvm::Expected<double> searchLeast(PlanRequest own);
+  /// The part of `knownLeast` that holds whatever the memory, so that what ops add that run again may be added to it.
+  double leastWithAnyMemory(const PlanRequest &point) const;
+  /// Would a step with the micro-batches of \p point that keeps everything need more memory than there is, as far as is
+  /// known? What is known recomputes, or has smaller ones.
+  bool isShortOfMemory(const PlanRequest &point) const;
+  /// The micro-batch with the least bound of all that were planned, and that bound.
+  std::pair<std::optional<int64_t>, double> leastBounded() const;
+  /// Bounds \p own, which keeps most, by its layers, each of which pays for its bytes.
+  llvm::Error boundByLayers(PlanRequest own);
+  /// Bounds \p own, which keeps most, by its layers where memory is short, and as a whole unless that says all.
+  llvm::Error boundAll(const PlanRequest &own);
   /// Has the layout that is known a plan here, and have the trials taken a good part of the time? Bounds are worth more
   /// then than points far from it: these were costed as layouts, too, and are seldom faster.
   bool isLed() const {
@@ -160,8 +179,14 @@ private:
   };
   std::map<std::optional<int64_t>, Bounds> bounds;        ///< by micro-batch
   std::vector<std::pair<double, PlanRequest>> unfinished; ///< seconds of first answers, and their points
-  std::map<std::optional<int64_t>, double> least;         ///< by micro-batch: `leastSecondsFrom`
-  std::map<std::optional<int64_t>, double> shares;        ///< by micro-batch: `evenShareOf` what keeps most, or 0
+  /// Bounds of all policies.
+  struct LeastSeconds {
+    double seconds = 0; ///< whatever the memory
+    bool askedForLayers = false;
+    std::optional<PipelineBound> ofLayers = {}; ///< of the same step, without a pipeline
+  };
+  std::map<std::optional<int64_t>, LeastSeconds> least; ///< by micro-batch: `leastSecondsFrom`
+  std::map<std::optional<int64_t>, double> shares;      ///< by micro-batch: `evenShareOf` what keeps most, or 0
   std::vector<TriedPoint> points;
   std::string reason;                  ///< why nothing fits
   std::optional<PlanRequest> failed;   ///< where `reason` holds

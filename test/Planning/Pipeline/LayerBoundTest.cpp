@@ -1,6 +1,7 @@
 // The minima of layers against whole steps that hold those layers.
 #include "../../../lib/Planning/Meshes/Meshes.h"
 #include "../../../lib/Planning/Pipeline/Bound/FastestLayers.h"
+#include "../../../lib/Planning/Pipeline/Bound/KeptCosts.h"
 #include "../../../lib/Planning/Pipeline/Bound/PointBounds.h"
 #include "../../../lib/Planning/Pipeline/StageSeconds.h"
 #include "../../Rounding.h"
@@ -124,17 +125,19 @@ void withStep(std::mt19937_64 &random, Use use) {
 
 TEST_CASE("No program pays less than its layers for its seconds and its bytes") {
   std::mt19937_64 random(37);
-  size_t numCosted = 0;
+  size_t numCosted = 0, numKept = 0;
   for (size_t number = 0; number < (isSanitized ? 30 : 120); ++number)
     withStep(random, [&](PlanningTask task) {
       int64_t bytes = 0;
       for (const GraphValue &value : task.graph.values)
         bytes += traitsOf(value.role).staysForStep ? value.shape.bytes() : 0;
       task.memoryLimitBytes = bytes * static_cast<int64_t>(1 + number % 9) / 32;
-      const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10));
-      numCosted += bounds.byteCosts.size();
       CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
       const OpGraph &step = uncut.stages.front().graph;
+      FastestOps ops(task.pool, 3);
+      const std::vector<KeptCost> kept = keptCostsOf(step, ops.secondsOf(step), task.pool.numDevices());
+      const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10, PassSearches::Done, kept, ops));
+      numCosted += bounds.byteCosts.size();
       PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
                        task.search, PinnedOps(task.pins), task.control};
       for (const Mesh &mesh : logicalMeshes(Mesh::fromLevels(task.pool.levelSizes()), 3))
@@ -146,7 +149,8 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
           }
           const auto needed = static_cast<double>(candidate->cost.memory.total());
           for (auto [index, byteCost] : llvm::enumerate(bounds.byteCosts)) {
-            double paid = 0;
+            double paid = keptLineAt(kept, byteCost).paid(byteCost);
+            numKept += paid > 0;
             for (const LayerMinima &layer : bounds.layers)
               paid += layer.withBytes[index];
             CHECK(paid <= (candidate->seconds() + byteCost * needed) * (1 + rounding));
@@ -154,6 +158,7 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
         }
     });
   CHECK(numCosted > (isSanitized ? 2 : 10));
+  CHECK(numKept > numCosted);
 }
 
 TEST_CASE("The least of both passes leaves out the update") {

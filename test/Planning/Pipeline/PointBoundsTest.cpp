@@ -183,9 +183,9 @@ TEST_CASE("No cut that fits the memory ends a step before the bound of its point
       bytes += fast.bytes;
     }
     const double limitBytes = 0.7 * bytes / counts.workers;
-    std::vector<double> budgets;
+    std::vector<ByteBudget> budgets;
     for (double byteCost : byteCosts)
-      budgets.push_back(byteCost * limitBytes);
+      budgets.push_back({byteCost * limitBytes, 0});
     for (const PipelineSchedule &schedule : allPipelineSchedules()) {
       bool isOffered = schedule.placement != Placement::Mirrored && !schedule.hasPieces && !schedule.overlapsPairs &&
                        schedule.leastChunks <= counts.chunks && counts.chunks <= schedule.mostChunks &&
@@ -250,6 +250,16 @@ TEST_CASE("Bounds hold for more micro-batches of a step with as many samples") {
   CHECK_FALSE(bound.seconds(request, 8));
 }
 
+TEST_CASE("Bounds count what a micro-batch keeps, less of it for more of them, and nothing of it with any memory") {
+  // Without a pipeline: 8 layers of 24 s each, for whose bytes 1 s each is paid at 0.5 s a byte.
+  std::vector<LayerMinima> layers(8, {24, 3, 1, 1, true, true, {25}});
+  PipelineBound bound{1, 8, 192, 24, layers, {0.5}, {{0, 0}, {0.25, 10}, {0.5, 14}}, 10};
+  CHECK(bound.seconds(PlanRequest(), 8).value() == Approx(8 * 25 + 14 - 5));
+  CHECK(bound.seconds(PlanRequest(), 16).value() == Approx(8 * 25 + 10 - 5)); // at half the cost of a byte
+  CHECK(bound.seconds(PlanRequest(), 32).value() == Approx(8 * 25 + 5 - 5));
+  CHECK(bound.withAnyMemory().seconds(PlanRequest(), 8).value() == Approx(8 * 24));
+}
+
 TEST_CASE("few micro-batches leave workers idle until one has gone through all layers") {
   // Four micro-batches on eight workers: 8 * 4 * 3 of work, and 4 * 8 of waiting.
   std::vector<LayerMinima> layers(8, {12, 3, 1, 1, true, true});
@@ -261,8 +271,10 @@ TEST_CASE("few micro-batches leave workers idle until one has gone through all l
   CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 16));
   for (LayerMinima &layer : layers) // 80 s for the bytes of a worker, less what the limit allows
     layer.withBytes = {layer.step + 20};
-  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {40}).value() == Approx(48 + 80 - 40 + 16));
-  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {80}).value() == Approx(48 + 16));
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {{40, 0}}).value() == Approx(48 + 80 - 40 + 16));
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {{80, 0}}).value() == Approx(48 + 16));
+  // Each worker keeps a share of what costs 160 s for all.
+  CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {{80, 160}}).value() == Approx(48 + 20 + 16));
   layers[9].isAwaited = false;
   CHECK(leastSecondsOf({8, 4, 4, /*splitsBackward=*/true}, layers, {}).value() == Approx(48 + 7));
 }

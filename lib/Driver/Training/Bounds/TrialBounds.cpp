@@ -6,24 +6,68 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <tuple>
+
 namespace apc {
 
-double TrainingTrials::leastBound() const {
-  std::vector<double> all;
+std::pair<std::optional<int64_t>, double> TrainingTrials::leastBounded() const {
+  std::vector<std::pair<std::optional<int64_t>, double>> all;
   for (const auto &[microBatch, own] : bounds) {
-    if (own.ofAll)
-      all.push_back(*own.ofAll);
-    else
-      llvm::append_range(all, llvm::make_second_range(own.ofPoints));
+    PlanRequest point = request;
+    point.microBatch = microBatch;
+    std::optional<double> least = own.ofAll;
+    for (double bound : llvm::make_second_range(own.ofPoints))
+      least = own.ofAll ? least : std::min(least.value_or(bound), bound);
+    all.emplace_back(microBatch, std::max(*least, knownLeast(point)));
   }
-  return *llvm::min_element(all);
+  return *llvm::min_element(all, [](const auto &a, const auto &b) { return a.second < b.second; });
+}
+
+llvm::Error TrainingTrials::raiseLeast(llvm::ArrayRef<PlanRequest> left) {
+  while (secondsLeft() > 0 && !control.clock->isOver() && !takesAny(request)) {
+    auto [microBatch, bound] = leastBounded();
+    for (const PlanRequest &point : left)
+      if (double own = knownLeast(point); own < bound)
+        std::tie(microBatch, bound) = std::pair(point.microBatch, own);
+    PlanRequest own = request;
+    own.microBatch = microBatch;
+    own.recompute = policies.front();
+    const bool isKnown = least.count(microBatch) && least.at(microBatch).askedForLayers;
+    if (isKnown || isProven(bound) || !(best->isByMemory || isShortOfMemory(own)))
+      break;
+    if (llvm::Error error = boundByLayers(own))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+bool TrainingTrials::leaveOut(const PlanRequest &point) {
+  const bool isLeftOut = best && !bounds.count(point.microBatch) && isProven(knownLeast(point));
+  if (isLeftOut)
+    bounds[point.microBatch].ofAll = knownLeast(point);
+  return isLeftOut;
+}
+
+double TrainingTrials::knownLeastOf(llvm::ArrayRef<PlanRequest> points) const {
+  double least = knownLeast(points.front());
+  for (const PlanRequest &point : points.drop_front())
+    least = std::min(least, knownLeast(point));
+  return least;
 }
 
 double TrainingTrials::knownLeast(const PlanRequest &point) const {
+  double most = leastWithAnyMemory(point);
+  for (const auto &[microBatch, own] : least)
+    if (microBatch >= point.microBatch && own.ofLayers)
+      most = std::max(most, own.ofLayers->seconds(request, microBatchesOf(point)).value_or(0));
+  return most;
+}
+
+double TrainingTrials::leastWithAnyMemory(const PlanRequest &point) const {
   double most = 0;
-  for (const auto &[microBatch, seconds] : least)
+  for (const auto &[microBatch, own] : least)
     if (microBatch >= point.microBatch)
-      most = std::max(most, seconds);
+      most = std::max(most, own.seconds);
   return most;
 }
 
@@ -71,22 +115,63 @@ llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {
   return bound;
 }
 
+bool TrainingTrials::isShortOfMemory(const PlanRequest &point) const {
+  if (ofLayout && !(ofLayout->first.recompute == RecomputeChoice::None))
+    return true;
+  return best && (point.microBatch > best->request.microBatch || !(best->request.recompute == RecomputeChoice::None));
+}
+
+llvm::Error TrainingTrials::boundByLayers(PlanRequest own) {
+  own.pipeline = {1};
+  constexpr double share = 0.25; // as other bounds have
+  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
+  report("bounding the layers of ", own);
+  LeastSeconds &known = least[own.microBatch];
+  known.askedForLayers = true;
+  llvm::Expected<PipelineBound> bound = plan.bound(own);
+  if (!bound) { // layers may be no stages of their own, or be refused
+    auto [fault, message] = takeMessage(bound.takeError());
+    return fault == Fault::Input ? llvm::Error::success() : llvm::make_error<PlannerError>(fault, message);
+  }
+  known.seconds = std::max(known.seconds, bound->withAnyMemory().seconds(request, bound->microBatches).value_or(0));
+  known.ofLayers = std::move(*bound);
+  return llvm::Error::success();
+}
+
+llvm::Error TrainingTrials::boundAll(const PlanRequest &own) {
+  LeastSeconds &known = least[own.microBatch];
+  if (control.clock->isOver()) {
+    llvm::Expected<double> share = evenShareOf(own);
+    known.seconds = share ? std::max(known.seconds, *share) : known.seconds;
+    return share.takeError();
+  }
+  const bool isShort = isShortOfMemory(own);
+  if (isShort)
+    if (llvm::Error error = boundByLayers(own))
+      return error;
+  if (isShort && (isProven(knownLeast(own)) || knownLeast(own) > leastWithAnyMemory(own)))
+    return llvm::Error::success();
+  llvm::Expected<double> found = searchLeast(own);
+  if (!found)
+    return found.takeError();
+  known.seconds = std::max(known.seconds, *found);
+  constexpr double littleLeft = 0.05; // of the seconds to beat
+  const bool isLeft = best && best->isByMemory && knownLeast(own) < (1 - littleLeft) * secondsToBeat();
+  return isLeft && !isShort ? boundByLayers(own) : llvm::Error::success();
+}
+
 llvm::Expected<double> TrainingTrials::leastSecondsFrom(const PlanRequest &point) {
-  auto known = least.find(point.microBatch);
-  if (known != least.end())
-    return known->second;
-  if (takesAny(request))
+  if (least.count(point.microBatch) || takesAny(request))
     return knownLeast(point);
   PlanRequest own = point;
   own.recompute = policies.front();
-  llvm::Expected<double> found = control.clock->isOver() ? evenShareOf(std::move(own)) : searchLeast(std::move(own));
-  if (found)
-    return least[point.microBatch] = std::max(*found, knownLeast(point));
-  auto [fault, message] = takeMessage(found.takeError());
-  const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
-  if (isStopped() || mayBeRefused)
-    return knownLeast(point);
-  return llvm::make_error<PlannerError>(fault, message);
+  if (llvm::Error error = boundAll(own)) {
+    auto [fault, message] = takeMessage(std::move(error));
+    const bool mayBeRefused = fault == Fault::Input && hasOpenMicroBatches(request);
+    if (!isStopped() && !mayBeRefused)
+      return llvm::make_error<PlannerError>(fault, message);
+  }
+  return knownLeast(point);
 }
 
 llvm::Expected<TrainingTrials::Settled> TrainingTrials::isSettledBy(const PlanRequest &point, const Fitting &found) {

@@ -121,17 +121,17 @@ public:
       : whole(whole), answers(answers), step(step), end(whole.control.clock->seconds() + seconds),
         order(kindsInOrder()) {}
 
-  /// Raises minima by what searches find, the whole steps first. \p count: layers of a worker.
-  llvm::Error raise(double count, PassSearches passes, std::vector<LayerMinima> &minima) {
+  /// Raises minima by what searches find, the whole steps first.
+  llvm::Error raise(const WorkerBytes &worker, PassSearches passes, std::vector<LayerMinima> &minima) {
     const auto times = static_cast<double>(whole.graph.wholeMicroBatches());
     for (unsigned kind : order)
-      if (llvm::Error error = search(kind, StagePart::Update, kind == order.front() ? count : 0,
+      if (llvm::Error error = search(kind, StagePart::Update, kind == order.front() ? &worker : nullptr,
                                      [&](double least) { raise(kind, &LayerMinima::step, least, minima); }))
         return error;
     if (passes == PassSearches::LeftOut)
       return llvm::Error::success();
     for (unsigned kind : order)
-      if (llvm::Error error = search(kind, StagePart::WeightGradients, /*count=*/0, [&](double least) {
+      if (llvm::Error error = search(kind, StagePart::WeightGradients, /*worker=*/nullptr, [&](double least) {
             raise(kind, &LayerMinima::microBatch, least / times, minima);
           }))
         return error;
@@ -177,8 +177,8 @@ private:
         own.*part = std::max(own.*part, least);
   }
 
-  /// As long as there is time. Costs are taken down where a worker has \p count such layers.
-  llvm::Error search(unsigned kind, StagePart last, double count, llvm::function_ref<void(double)> take) {
+  /// As long as there is time. Costs of a byte are taken down for a \p worker with such layers, where one is given.
+  llvm::Error search(unsigned kind, StagePart last, const WorkerBytes *worker, llvm::function_ref<void(double)> take) {
     if (secondsLeft() <= 0)
       return llvm::Error::success();
     llvm::Expected<LayerPrograms> search = LayerPrograms::make(answers, step, kind, last, secondsLeft());
@@ -188,9 +188,9 @@ private:
     if (!least)
       return least.takeError();
     take(least->bound);
-    if (count == 0)
+    if (!worker)
       return llvm::Error::success();
-    llvm::Expected<std::vector<ByteCostedLayer>> found = byteCostsOf(*search, count, whole.memoryLimitBytes);
+    llvm::Expected<std::vector<ByteCostedLayer>> found = byteCostsOf(*search, *worker);
     if (!found)
       return found.takeError();
     byteCosts = std::move(*found);
@@ -206,7 +206,7 @@ private:
 };
 
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes, FastestOps &ops) {
+                                          PassSearches passes, llvm::ArrayRef<KeptCost> kept, FastestOps &ops) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;
@@ -225,9 +225,10 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
   }
   LayerSearches searches(whole, answers, *layers, seconds);
   const bool isSearched = !whole.graph.overlaps && seconds > 0;
-  const double count = static_cast<double>(minima.size()) / static_cast<double>(workers);
+  const auto numWorkers = static_cast<double>(workers);
+  const WorkerBytes ofWorker{static_cast<double>(minima.size()) / numWorkers, whole.memoryLimitBytes, kept, numWorkers};
   if (isSearched)
-    if (llvm::Error error = searches.raise(count, passes, minima))
+    if (llvm::Error error = searches.raise(ofWorker, passes, minima))
       return std::move(error);
   const std::vector<bool> mayShare = mayShareInStage(layers->graph, layers->split, workers);
   for (auto [own, follows, isAwaited, shares] :
@@ -250,7 +251,7 @@ llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t wor
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds) {
   const Pool worker = *poolOfWorker(whole.pool, workers);
   FastestOps ops(worker, mostAxes(whole.request));
-  return fastestLayers(whole, workers, seconds, PassSearches::Done, ops);
+  return fastestLayers(whole, workers, seconds, PassSearches::Done, /*kept=*/{}, ops);
 }
 
 } // namespace apc

@@ -54,10 +54,10 @@ enum class PassSearches : uint8_t { Done, LeftOut };
 /// together, the forward pass alone counts. Layers of the most frequent kind are also searched at costs of a byte,
 /// where as many of them as a worker has on average do not fit its memory with their fastest programs. A layer that
 /// stands alone among a hundred, and is as large as the others, is not searched, for it counts for little; where no two
-/// layers are alike, the first one is searched. \p ops: on the devices of a worker; what is found is added. Errors:
-/// those of the searches.
+/// layers are alike, the first one is searched. \p kept: of all layers. \p ops: on the devices of a worker; what is
+/// found is added. Errors: those of the searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes, FastestOps &ops);
+                                          PassSearches passes, llvm::ArrayRef<KeptCost> kept, FastestOps &ops);
 /// The same with ops that are looked for anew, and all searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 

@@ -45,23 +45,53 @@ void LayerPrograms::build(OnMesh &mesh) const {
   mesh.planning = problemOf(task(), mesh.mesh, beforeAll);
   for (llvm::ArrayRef<OpId> ops : mesh.planning->ops)
     mesh.counts.push_back(!ops.empty() && llvm::all_of(ops, [&](OpId op) { return isOwnOp[op.index()]; }));
+  mesh.copies = heldCopiesOf(*mesh.planning, task().graph, CostModel(task().pool, mesh.mesh));
+  llvm::erase_if(mesh.copies, [&](const HeldCopy &copy) { return !mesh.counts[copy.parameter.index()]; });
+}
+
+/// Adds what the bytes of a node cost, less those of `stored`, by choice.
+static NodeTable withBytesOf(NodeTable table, const std::vector<double> *stored, double secondsPerByte) {
+  for (auto [choice, cost] : llvm::enumerate(table.costs)) {
+    const auto bytes = static_cast<double>(cost.persistentBytes);
+    cost.seconds += secondsPerByte * std::max(0.0, bytes - (stored ? (*stored)[choice] : 0));
+  }
+  return table;
+}
+
+/// Adds what the bytes of a copy cost.
+static PairTable withCopy(PairTable table, const HeldCopy &copy, double secondsPerByte) {
+  for (size_t row = 0; row < table.rows(); ++row)
+    for (size_t column = 0; column < table.columns(); ++column)
+      if (std::optional<double> seconds = table.at(row, column))
+        table.set(row, column, *seconds + secondsPerByte * copy.atHub[column].value_or(copy.arriving[row]));
+  return table;
 }
 
 Problem LayerPrograms::withBytes(const OnMesh &mesh, double secondsPerByte) {
   Problem own = mesh.planning->problem;
   own.memoryLimitBytes.reset();
-  std::map<NodeTableId, NodeTableId> tables;
-  for (auto [node, counts] : llvm::zip_equal(own.nodes, mesh.counts)) {
-    if (!counts || secondsPerByte == 0)
+  if (secondsPerByte == 0)
+    return own;
+  std::map<NodeId, const std::vector<double> *> stored;
+  std::map<PairTableId, PairTableId> pairs;
+  for (const HeldCopy &copy : mesh.copies) {
+    stored[copy.parameter] = &copy.stored;
+    Edge &edge = own.edges[copy.edge];
+    auto [entry, isNew] = pairs.try_emplace(edge.table, edge.table);
+    if (isNew)
+      entry->second = own.addPairTable(withCopy(own.tableOf(edge), copy, secondsPerByte));
+    edge.table = entry->second;
+  }
+  std::map<std::pair<NodeTableId, bool>, NodeTableId> tables;
+  for (size_t node = 0; node < own.nodes.size(); ++node) {
+    if (!mesh.counts[node])
       continue;
-    auto [entry, isNew] = tables.try_emplace(node.table, node.table);
-    if (isNew) {
-      NodeTable table = own.tableOf(NodeId(&node - own.nodes.data()));
-      for (StrategyCost &cost : table.costs)
-        cost.seconds += secondsPerByte * static_cast<double>(cost.persistentBytes);
-      entry->second = own.addNodeTable(std::move(table));
-    }
-    node.table = entry->second;
+    NodeTableId &table = own.nodes[node].table;
+    const std::vector<double> *ofCopy = stored.count(NodeId(node)) ? stored[NodeId(node)] : nullptr;
+    auto [entry, isNew] = tables.try_emplace({table, ofCopy != nullptr}, table);
+    if (isNew)
+      entry->second = own.addNodeTable(withBytesOf(own.tableOf(NodeId(node)), ofCopy, secondsPerByte));
+    table = entry->second;
   }
   return own;
 }
@@ -86,6 +116,11 @@ llvm::Expected<std::optional<LayerLine>> LayerPrograms::leastOn(const OnMesh &me
     return LayerLine{found->lowerBoundSeconds};
   const Problem &problem = mesh.planning->problem;
   LayerProgram program{evaluate(problem, found->assignment).seconds};
+  for (const HeldCopy &copy : mesh.copies) {
+    const Edge &edge = problem.edges[copy.edge];
+    program.bytes += copy.atHub[found->assignment[edge.to]].value_or(copy.arriving[found->assignment[edge.from]]) -
+                     copy.stored[found->assignment[copy.parameter]];
+  }
   for (auto [node, counts] : llvm::enumerate(mesh.counts))
     if (counts)
       program.bytes +=
@@ -179,36 +214,44 @@ llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte)
   return least.value_or(LayerLine());
 }
 
-/// From the cost at which the memory is worth as much as the time, a cost is looked for at which the layers fit. The
+LayerProgram WorkerBytes::with(const LayerProgram &layer, double secondsPerByte) const {
+  const KeptLine own = keptLineAt(kept, secondsPerByte);
+  return {layers * layer.seconds + own.seconds / workers, layers * layer.bytes + own.bytes / workers};
+}
+
+double WorkerBytes::leastPaid(double layerPays, double secondsPerByte) const {
+  return layers * layerPays + keptLineAt(kept, secondsPerByte).paid(secondsPerByte) / workers;
+}
+
+/// From the cost at which the memory is worth as much as the time, a cost is looked for at which the worker fits. The
 /// lines of the programs on both sides meet at a cost; the line that is lower there takes the place of one of them (as
 /// the dual of `dp`).
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, double count, int64_t limitBytes) {
-  const auto limit = static_cast<double>(limitBytes);
-  auto fits = [&](const LayerProgram &program) { return count * program.bytes <= limit; };
+llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, const WorkerBytes &worker) {
+  const auto limit = static_cast<double>(worker.limitBytes);
   std::vector<ByteCostedLayer> found;
   llvm::Expected<LayerLine> quickest = leastLine(layer, 0);
   if (!quickest)
     return quickest.takeError();
-  if (!quickest->best || fits(*quickest->best))
+  if (!quickest->best)
     return found;
-  LayerProgram fast = *quickest->best;
+  LayerProgram fast = worker.with(*quickest->best, 0);
   std::optional<LayerProgram> small;
-  double cost = fast.seconds * count / limit;
+  double cost = fast.seconds / limit, most = worker.layers * quickest->bound;
   constexpr unsigned mostRounds = 12;
-  constexpr double little = 1e-3, growth = 4;
-  for (unsigned round = 0; round < mostRounds; ++round) {
+  constexpr double little = 3e-3, growth = 4;
+  for (unsigned round = 0; round < mostRounds && fast.bytes > limit; ++round) {
+    if (small && fast.paid(cost) - cost * limit <= most * (1 + little)) // nothing lies above both lines
+      break;
     llvm::Expected<LayerLine> next = leastLine(layer, cost);
     if (!next)
       return next.takeError();
     found.push_back({cost, next->bound});
-    const bool isLast = small && next->best && next->best->paid(cost) >= small->paid(cost) * (1 - little);
-    if (!next->best || isLast)
+    most = std::max(most, worker.leastPaid(next->bound, cost) - cost * limit);
+    if (!next->best)
       break;
-    if (fits(*next->best))
-      small = *next->best;
-    else
-      fast = *next->best;
-    if (small && fast.bytes <= small->bytes)
+    const LayerProgram own = worker.with(*next->best, cost);
+    (own.bytes <= limit ? small.emplace() : fast) = own;
+    if (small && (fast.bytes <= small->bytes || small->seconds <= fast.seconds))
       break;
     cost = small ? (small->seconds - fast.seconds) / (fast.bytes - small->bytes) : cost * growth;
   }

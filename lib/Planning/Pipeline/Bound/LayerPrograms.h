@@ -2,6 +2,9 @@
 #pragma once
 
 #include "../StageAnswers.h"
+#include "HeldCopies.h"
+
+#include "apc/Planning/PipelineBound.h"
 
 namespace apc {
 
@@ -48,7 +51,8 @@ private:
   struct OnMesh {
     Mesh mesh;
     std::optional<PlanningProblem> planning = {};
-    std::vector<bool> counts = {};        ///< by node: its bytes count, for its ops are the layer's own
+    std::vector<bool> counts = {}; ///< by node: its bytes count, for its ops are the layer's own
+    llvm::SmallVector<HeldCopy> copies = {};
     std::map<double, double> bounds = {}; ///< by cost
     bool isImpossible = false;
   };
@@ -68,12 +72,25 @@ private:
 /// bound is 0 where a search was not done in time. Errors: those of searches.
 llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte);
 
-/// Costs at which as many layers as \p count, those of a worker, need the \p limitBytes that there are, or about as
-/// much: the bounds of the worker are greatest there. None where they fit
-/// with their fastest programs. Values that a layer has from others do not count.
+/// A worker that has so many layers of a kind on average, and an even share of what is kept of a micro-batch.
+struct WorkerBytes {
+  double layers = 0;
+  int64_t limitBytes = 0;
+  llvm::ArrayRef<KeptCost> kept = {}; ///< of all workers
+  double workers = 1;
+
+  /// What a worker takes whose layers have such a program, and which keeps what is cheapest at a cost of a byte.
+  LayerProgram with(const LayerProgram &layer, double secondsPerByte) const;
+  /// The least that a worker pays where each layer pays so much.
+  double leastPaid(double layerPays, double secondsPerByte) const;
+};
+
+/// Costs at which the layers of a worker, and what they keep, need the bytes that there are, or about as much: the
+/// bounds of the worker are greatest there. None where they fit with their fastest programs. Values that a layer has
+/// from others do not count.
 ///
 /// A layer that takes 1 s with 10 GB or 2 s with 5 GB, ten of them in 80 GB: {0.2 s per GB, 3 s}, and the bound of
 /// ten is 30 s - 16 s = 14 s. Errors: those of searches.
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, double count, int64_t limitBytes);
+llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, const WorkerBytes &worker);
 
 } // namespace apc

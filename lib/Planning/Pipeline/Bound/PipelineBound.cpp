@@ -5,6 +5,7 @@
 #include "../CutStep.h"
 #include "../Workers/WorkerPools.h"
 #include "FastestLayers.h"
+#include "KeptCosts.h"
 #include "PointBounds.h"
 
 #include "apc/Graph/LayerCuts.h"
@@ -12,7 +13,7 @@
 namespace apc {
 
 /// No op of a stage takes less than under its fastest strategy on the devices of a worker.
-static llvm::Error boundByOps(const PlanningTask &whole, FastestOps &ops, PipelineBound &bound) {
+static llvm::Error boundByOps(const PlanningTask &whole, int64_t devices, FastestOps &ops, PipelineBound &bound) {
   llvm::Expected<CutStep> uncut = cutStep(whole.graph, {}, /*splitsBackward=*/true);
   if (!uncut)
     return uncut.takeError();
@@ -24,6 +25,7 @@ static llvm::Error boundByOps(const PlanningTask &whole, FastestOps &ops, Pipeli
     bool isOnPath = part == StagePart::Forward || part == StagePart::InputGradients;
     bound.pathSeconds += isOnPath ? seconds / static_cast<double>(step.graph.ops[index].repeats) : 0;
   }
+  bound.kept = keptCostsOf(step.graph, fastest, devices);
   return llvm::Error::success();
 }
 
@@ -46,14 +48,14 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, co
     return bound;
   }
   FastestOps ops(workers.pool(0), mostAxes(whole.request));
-  if (llvm::Error error = boundByOps(whole, ops, bound))
+  if (llvm::Error error = boundByOps(whole, workers.pool(0).numDevices(), ops, bound))
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");
   const size_t numLayers = layerCuts(whole.graph).size() + 1;
   const bool needsPasses = boundAsksForPasses(whole.request, bound.workers, bound.microBatches, numLayers);
-  llvm::Expected<LayerBounds> layers =
-      fastestLayers(whole, bound.workers, seconds, needsPasses ? PassSearches::Done : PassSearches::LeftOut, ops);
+  llvm::Expected<LayerBounds> layers = fastestLayers(
+      whole, bound.workers, seconds, needsPasses ? PassSearches::Done : PassSearches::LeftOut, bound.kept, ops);
   if (!layers)
     return layers.takeError();
   bound.layers = std::move(layers->layers);

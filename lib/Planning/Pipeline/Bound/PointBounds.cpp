@@ -33,12 +33,12 @@ struct Sums {
 };
 
 /// The least of the busiest stages over all cuts into one stage for each worker.
-double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers, llvm::ArrayRef<double> budgets) {
+double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers, llvm::ArrayRef<ByteBudget> budgets) {
   const auto times = static_cast<double>(point.microBatches);
   auto through = [&](size_t begin, size_t end) {
     double work = sums.step[end] - sums.step[begin];
     for (auto [withBytes, budget] : llvm::zip_equal(sums.withBytes, budgets))
-      work = std::max(work, withBytes[end] - withBytes[begin] - budget);
+      work = std::max(work, withBytes[end] - withBytes[begin] - budget.limit);
     double own = sums.forwardHead[begin] + work;
     if (!point.splitsBackward)
       own = std::max(own, sums.head[begin] + times * (sums.passes[end] - sums.passes[begin]));
@@ -61,7 +61,7 @@ double leastOfCuts(const BoundedPoint &point, const Sums &sums, size_t numLayers
 
 /// The least of the busiest workers over all distributions of layers.
 double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers,
-                            llvm::ArrayRef<double> budgets) {
+                            llvm::ArrayRef<ByteBudget> budgets) {
   auto busiest = [&](llvm::ArrayRef<double> heads, llvm::function_ref<double(const LayerMinima &)> partOf) {
     std::vector<double> parts;
     for (const LayerMinima &layer : layers)
@@ -70,8 +70,9 @@ double leastOfDistributions(const BoundedPoint &point, const Sums &sums, llvm::A
   };
   double least = busiest(sums.forwardHead, [](const LayerMinima &layer) { return layer.step; });
   for (auto [byteCost, budget] : llvm::enumerate(budgets))
-    least = std::max(
-        least, busiest(sums.forwardHead, [&](const LayerMinima &layer) { return layer.withBytes[byteCost]; }) - budget);
+    least = std::max(least, busiest(sums.forwardHead, [&](const LayerMinima &layer) {
+                              return layer.withBytes[byteCost];
+                            }) - budget.limit);
   if (point.splitsBackward)
     return least;
   const auto times = static_cast<double>(point.microBatches);
@@ -90,33 +91,40 @@ double secondsThrough(llvm::ArrayRef<LayerMinima> layers, bool splitsBackward) {
   return most;
 }
 
+/// An even share of the work of all workers, and of what their bytes cost.
+double evenSeconds(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<ByteBudget> budgets) {
+  const auto workers = static_cast<double>(point.workers);
+  double most = sums.step.back() / workers;
+  for (auto [withBytes, budget] : llvm::zip_equal(sums.withBytes, budgets))
+    most = std::max(most, (withBytes.back() + budget.kept) / workers - budget.limit);
+  return most;
+}
+
 /// The workers have forward passes alone to do before a micro-batch has gone through all layers, and few micro-batches
 /// are not enough for all of them; 0 where layers do not all wait for each other.
 double secondsBehindRamp(const BoundedPoint &point, const Sums &sums, llvm::ArrayRef<LayerMinima> layers,
-                         llvm::ArrayRef<double> budgets) {
+                         llvm::ArrayRef<ByteBudget> budgets) {
   const auto isChained = [](const LayerMinima &layer) { return layer.followsBefore && layer.isAwaited; };
   if (point.microBatches >= point.workers || !llvm::all_of(layers.drop_front(), isChained))
     return 0;
   const auto workers = static_cast<double>(point.workers);
-  double busy = sums.step.back() / workers, forward = 0;
-  for (auto [withBytes, budget] : llvm::zip_equal(sums.withBytes, budgets))
-    busy = std::max(busy, withBytes.back() / workers - budget);
+  double forward = 0;
   for (const LayerMinima &layer : layers)
     forward += layer.forward;
-  return busy + (1 - static_cast<double>(point.microBatches) / workers) * forward;
+  return evenSeconds(point, sums, budgets) + (1 - static_cast<double>(point.microBatches) / workers) * forward;
 }
 
 } // namespace
 
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
-                                     llvm::ArrayRef<double> budgets) {
+                                     llvm::ArrayRef<ByteBudget> budgets) {
   if (static_cast<int64_t>(layers.size()) < point.workers * point.chunks)
     return std::nullopt;
   const Sums sums(layers, budgets.size());
   double least = point.chunks == 1 ? leastOfCuts(point, sums, layers.size(), budgets)
                                    : leastOfDistributions(point, sums, layers, budgets);
-  return std::max(
-      {least, secondsThrough(layers, point.splitsBackward), secondsBehindRamp(point, sums, layers, budgets)});
+  return std::max({least, evenSeconds(point, sums, budgets), secondsThrough(layers, point.splitsBackward),
+                   secondsBehindRamp(point, sums, layers, budgets)});
 }
 
 /// Does the request allow a schedule of these counts that splits the backward pass, or does not?
@@ -132,6 +140,15 @@ bool boundAsksForPasses(const PlanRequest &request, int64_t workers, int64_t mic
          });
 }
 
+PipelineBound PipelineBound::withAnyMemory() const {
+  PipelineBound own = *this;
+  own.byteCosts.clear();
+  own.kept.clear();
+  for (LayerMinima &layer : own.layers)
+    layer.withBytes.clear();
+  return own;
+}
+
 std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t microBatches) const {
   assert(microBatches >= this->microBatches && "fewer micro-batches may take less");
   if (layers.empty())
@@ -143,9 +160,10 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
     layer.forward *= part;
     layer.back *= part;
   }
-  std::vector<double> budgets;
+  std::vector<ByteBudget> budgets;
   for (double byteCost : byteCosts)
-    budgets.push_back(byteCost * static_cast<double>(memoryLimitBytes));
+    budgets.push_back(
+        {byteCost * static_cast<double>(memoryLimitBytes), keptLineAt(kept, part * byteCost).paid(part * byteCost)});
   std::optional<double> least;
   if (workers == 1) // no pipeline, and no schedule
     least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own, budgets);

@@ -13,6 +13,12 @@ struct BoundedPoint {
   bool splitsBackward = false; ///< the schedule has I and W in the place of B
 };
 
+/// At a cost of a byte: what all bytes of a device cost, and the least that all workers together pay for what one
+/// micro-batch keeps for its backward pass, or for ops that run again.
+struct ByteBudget {
+  double limit = 0, kept = 0;
+};
+
 /// The bound of a point with these layers for as many micro-batches; none where there are fewer layers than stages.
 ///
 /// Proof. Stages are runs of layers. Layers take no less in a stage than apart, so a stage takes at least the sums of
@@ -41,9 +47,11 @@ struct BoundedPoint {
 ///
 /// Memory: the layers of a worker take the bytes of a device together. At a cost of s seconds for a byte, a worker
 /// whose layers take b bytes pays s b, which is no more than s times the limit; so its seconds are no less than the sum
-/// of `withBytes` less that: `budgets`, by cost (a Lagrangian bound: Held and Karp, 1971).
+/// of `withBytes` less that: `budgets`, by cost (a Lagrangian bound: Held and Karp, 1971). When the loss of a
+/// micro-batch is known, all workers hold what it keeps for its backward pass, or run those ops again later. So the
+/// seconds of all workers together are no less than all of `withBytes` and what that costs less all bytes.
 std::optional<double> leastSecondsOf(const BoundedPoint &point, llvm::ArrayRef<LayerMinima> layers,
-                                     llvm::ArrayRef<double> budgets = {});
+                                     llvm::ArrayRef<ByteBudget> budgets = {});
 
 /// Does the bound of these workers and micro-batches need `LayerMinima::microBatch`? Schedules that split the backward
 /// pass do not, and where the request allows one of them for some number of chunks, the least bound is theirs.

@@ -1,0 +1,23 @@
+// The copies of weights that wait for the backward pass, as bytes that the edges of a problem tell.
+#pragma once
+
+#include "apc/Planning/BuildProblem.h"
+
+namespace apc {
+
+/// A weight that ops of both passes read by way of a hub, as a parameter or something that is made of one alone. When
+/// the forward pass of a micro-batch is over, a device holds at least the value as it comes to the hub, where it goes
+/// from there again for the backward pass, else the copy at the hub; nothing more where both are the stored parameter.
+/// So these bytes in the place of the parameter's are never more than what is held.
+struct HeldCopy {
+  NodeId parameter;                         ///< its node
+  size_t edge = 0;                          ///< from what makes the value to the hub
+  std::vector<double> stored;               ///< by choice of the parameter, its bytes
+  std::vector<double> arriving;             ///< by choice of what makes the value
+  std::vector<std::optional<double>> atHub; ///< by choice of the hub; none where the value goes on from there again
+};
+
+/// One for each parameter that has such a hub: the last of its hubs, for others may be on the way to it.
+llvm::SmallVector<HeldCopy> heldCopiesOf(const PlanningProblem &planning, const OpGraph &graph, const CostModel &model);
+
+} // namespace apc

@@ -26,8 +26,8 @@ struct KeptCost {
   double seconds = 0;
 };
 
-/// Seconds of ops that run again, and bytes that are kept.
-struct KeptLine {
+/// Seconds, and bytes that cost some: those of a program, or of ops that run again and of values that are kept.
+struct PaidLine {
   double seconds = 0, bytes = 0;
 
   double paid(double secondsPerByte) const { return seconds + secondsPerByte * bytes; }
@@ -35,7 +35,7 @@ struct KeptLine {
 
 /// No more than is paid at any cost of a byte: it grows with the cost, ever less, so that between two known costs it
 /// lies above the straight line, and beyond the last one it does not fall. \p costs: ascending; nothing without any.
-KeptLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte);
+PaidLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte);
 
 /// Bounds of the step of every pipeline of a number of workers: {8, 48, 13.7, 0.9, ...} for one micro-batch that takes
 /// 0.9 s through all stages.

@@ -5,7 +5,6 @@
 #include "TrainingTrials.h"
 
 #include "apc/Planning/NothingFits.h"
-
 #include "llvm/Support/FormatVariadic.h"
 
 namespace apc {
@@ -45,14 +44,12 @@ private:
 llvm::Expected<Untried> MicroBatchChoice::lookAhead(llvm::ArrayRef<PlanRequest> left, unsigned worse) {
   if (left.empty() || !trials.found())
     return Untried{left.empty() || trials.secondsLeft() <= 0, {}};
-  if (trials.isStopped())
-    return Untried{true, left, SearchEnd::Interrupt};
-  if (llvm::Error error = trials.leastSecondsFrom(left.front()).takeError())
-    return std::move(error);
+  if (!trials.isStopped())
+    if (llvm::Error error = trials.leastSecondsFrom(left.front()).takeError())
+      return std::move(error);
   constexpr unsigned patience = 2;
-  const SearchEnd end = trials.end();
-  const bool isProven = trials.isProven(trials.knownLeastOf(left));
-  return Untried{isProven || worse >= patience || end != SearchEnd::Finished, left, end};
+  const bool isEnough = worse >= patience || trials.end() != SearchEnd::Finished;
+  return Untried{isEnough || trials.isProven(trials.knownLeastOf(left)), left, trials.end()};
 }
 
 llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
@@ -67,13 +64,10 @@ llvm::Error MicroBatchChoice::nothingFits(size_t all, bool isExplained) const {
 }
 
 Plan MicroBatchChoice::describe(const Untried &untried) const {
-  const bool isBoundOfAll = trials.leastBound() >= trials.found()->lowerBoundSeconds;
-  if (trials.tried().size() == 1 && untried.left.empty() && !trials.isStopped() && isBoundOfAll)
+  const bool isAlone = trials.tried().size() == 1 && untried.left.empty() && !trials.isStopped();
+  if (isAlone && trials.leastBound() >= trials.found()->lowerBoundSeconds)
     return withTimeLimitOf(request, *trials.found());
-  double bound = trials.leastBound();
-  if (!untried.left.empty())
-    bound = std::min(bound, trials.knownLeastOf(untried.left));
-  Plan plan = boundByAll(*trials.found(), bound);
+  Plan plan = boundByAll(*trials.found(), trials.leastBound(untried.left));
   plan.tried = trials.tried();
   if (!untried.left.empty())
     plan.notes.push_back(noteOnMoreMicroBatches(trials.knownLeastOf(untried.left), untried.why));
@@ -83,9 +77,8 @@ Plan MicroBatchChoice::describe(const Untried &untried) const {
 llvm::Expected<Untried> MicroBatchChoice::tryAll(llvm::ArrayRef<PlanRequest> points) {
   unsigned worse = 0;
   for (numTried = 0;;) {
-    const PlanRequest &point = points[numTried];
-    if (!trials.leaveOut(point)) {
-      auto isBetter = trials.tryPoint(point, points.size() - numTried);
+    if (!trials.leaveOut(points[numTried])) {
+      auto isBetter = trials.tryPoint(points[numTried], points.size() - numTried);
       if (!isBetter)
         return isBetter.takeError();
       worse = *isBetter || !trials.found() ? 0 : worse + 1;
@@ -113,9 +106,7 @@ llvm::Expected<Plan> MicroBatchChoice::run() {
     return untried.takeError();
   if (llvm::Error error = trials.finish())
     return std::move(error);
-  if (!trials.found())
-    return nothingFits(requests->size(), isOne);
-  if (llvm::Error error = trials.raiseLeast(untried->left))
+  if (llvm::Error error = trials.found() ? trials.raiseLeast(untried->left) : nothingFits(requests->size(), isOne))
     return std::move(error);
   return describe(*untried);
 }

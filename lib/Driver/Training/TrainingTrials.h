@@ -88,8 +88,8 @@ public:
   double secondsToBeat() const { return std::min(best->stepSeconds, control.knownSeconds.value_or(best->stepSeconds)); }
   /// Does such a bound show that nothing better is left?
   bool isProven(double least) const { return best && least >= secondsToBeat() * (1 - request.gapTolerance); }
-  /// The least bound of all that were planned; `found` is there.
-  double leastBound() const { return leastBounded().second; }
+  /// The least bound of all that were planned, and of those \p left; `found` is there.
+  double leastBound(llvm::ArrayRef<PlanRequest> left = {}) const { return leastBounded(left).second; }
   /// Bounds the layers of the micro-batches with the least bound, those \p left among them, where memory binds; then
   /// the next, until a bound says all or the least of them is known.
   llvm::Error raiseLeast(llvm::ArrayRef<PlanRequest> left);
@@ -123,10 +123,10 @@ private:
   /// The part of `knownLeast` that holds whatever the memory, so that what ops add that run again may be added to it.
   double leastWithAnyMemory(const PlanRequest &point) const;
   /// Would a step with the micro-batches of \p point that keeps everything need more memory than there is, as far as is
-  /// known? What is known recomputes, or has smaller ones.
+  /// known? The best plan recomputes, or has smaller ones.
   bool isShortOfMemory(const PlanRequest &point) const;
-  /// The micro-batch with the least bound of all that were planned, and that bound.
-  std::pair<std::optional<int64_t>, double> leastBounded() const;
+  /// The micro-batch of the least bound of all that were planned and those \p left, and that bound.
+  std::pair<std::optional<int64_t>, double> leastBounded(llvm::ArrayRef<PlanRequest> left) const;
   /// Bounds \p own, which keeps most, by its layers, each of which pays for its bytes.
   llvm::Error boundByLayers(PlanRequest own);
   /// Bounds \p own, which keeps most, by its layers where memory is short, and as a whole unless that says all.

@@ -1,4 +1,4 @@
-// What a step pays for the values of its backward pass against every choice of values to keep.
+// Costs of what a backward pass reads, against every choice of values to keep.
 #include "../../../lib/Planning/Pipeline/Bound/KeptCosts.h"
 #include "../../Rounding.h"
 #include "../GraphMaker.h"
@@ -38,7 +38,7 @@ struct ShortStep {
 
 constexpr double bytes = 256 * 256 * 2;
 
-/// What is kept, and what is made again; the rest is not needed.
+/// Of a value: kept, or made again; others are not needed.
 enum class Place : uint8_t { Unneeded, Kept, Remade };
 
 /// The least over all places of values, in which what is remade has what it is made of; sources are at hand.
@@ -113,7 +113,7 @@ TEST_CASE("A value is kept, or made again of what is kept") {
   readBackward(step.maker, step.z);
   const std::vector<KeptCost> costs = keptCostsOf(step.maker.graph, step.seconds(), 1);
   for (double cost : {0.1 / bytes, 0.5 / bytes}) {
-    const KeptLine line = keptLineAt(costs, cost); // y alone, of which z is made in no time
+    const PaidLine line = keptLineAt(costs, cost); // y alone, of which z is made in no time
     CHECK(line.seconds == Approx(0).margin(1e-9));
     CHECK(line.bytes == Approx(bytes));
   }
@@ -132,7 +132,7 @@ TEST_CASE("Nothing is paid for values that the backward pass does not read, for 
     CHECK(cost.seconds == 0);
 }
 
-TEST_CASE("What is paid for kept values is the least of all choices of them") {
+TEST_CASE("Kept values cost the least of all choices of them") {
   std::mt19937_64 random(61);
   size_t numTight = 0, numCosts = 0;
   for (size_t number = 0; number < 60; ++number) {

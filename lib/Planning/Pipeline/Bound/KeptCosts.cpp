@@ -96,7 +96,7 @@ private:
 };
 
 /// \p most: above all that a cut may cost.
-KeptLine cheapestAt(Remade &remade, double secondsPerByte, double most) {
+PaidLine cheapestAt(Remade &remade, double secondsPerByte, double most) {
   constexpr double units = 1e15; // of all seconds together; weights are whole numbers
   std::vector<int64_t> weights;
   for (auto [bytes, seconds] : llvm::zip_equal(remade.bytes, remade.seconds))
@@ -104,7 +104,7 @@ KeptLine cheapestAt(Remade &remade, double secondsPerByte, double most) {
   weights[remade.end] = static_cast<int64_t>(2 * units);
   remade.graph.weights = std::move(weights);
   remade.graph.targets = {remade.end};
-  KeptLine line;
+  PaidLine line;
   for (size_t node : minimumNodeCut(remade.graph)) {
     line.bytes += remade.bytes[node];
     line.seconds += remade.seconds[node];
@@ -128,7 +128,7 @@ public:
     constexpr double little = 1e-9, much = 1e6;
     const double usual = allSeconds / allBytes;
     found.push_back({});
-    const KeptLine all = at(little * usual), few = at(much * usual);
+    const PaidLine all = at(little * usual), few = at(much * usual);
     between(all, few);
     found.push_back({much * usual, few.paid(much * usual)});
     llvm::sort(found, [](const KeptCost &a, const KeptCost &b) { return a.secondsPerByte < b.secondsPerByte; });
@@ -136,17 +136,17 @@ public:
   }
 
 private:
-  KeptLine at(double secondsPerByte) {
+  PaidLine at(double secondsPerByte) {
     return cheapestAt(remade, secondsPerByte, allSeconds + secondsPerByte * allBytes);
   }
 
   /// Where the lines of both meet, a set that is cheaper takes the place of one of them.
-  void between(const KeptLine &most, const KeptLine &fewest) {
+  void between(const PaidLine &most, const PaidLine &fewest) {
     constexpr size_t mostCosts = 24;
     if (found.size() >= mostCosts || most.bytes <= fewest.bytes || fewest.seconds <= most.seconds)
       return;
     const double cost = (fewest.seconds - most.seconds) / (most.bytes - fewest.bytes);
-    const KeptLine own = at(cost);
+    const PaidLine own = at(cost);
     found.push_back({cost, std::min(own.paid(cost), most.paid(cost))});
     constexpr double little = 1e-3;
     if (own.paid(cost) >= most.paid(cost) * (1 - little))
@@ -169,7 +169,7 @@ std::vector<KeptCost> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> s
   return remade.graph.sources.empty() ? std::vector<KeptCost>() : KeptCosts(std::move(remade)).run();
 }
 
-KeptLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte) {
+PaidLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte) {
   auto above = llvm::find_if(costs, [&](const KeptCost &own) { return own.secondsPerByte > secondsPerByte; });
   if (above == costs.begin())
     return {};

@@ -115,7 +115,7 @@ llvm::Expected<std::optional<LayerLine>> LayerPrograms::leastOn(const OnMesh &me
   if (!found->hasAnswer())
     return LayerLine{found->lowerBoundSeconds};
   const Problem &problem = mesh.planning->problem;
-  LayerProgram program{evaluate(problem, found->assignment).seconds};
+  PaidLine program{evaluate(problem, found->assignment).seconds};
   for (const HeldCopy &copy : mesh.copies) {
     const Edge &edge = problem.edges[copy.edge];
     program.bytes += copy.atHub[found->assignment[edge.to]].value_or(copy.arriving[found->assignment[edge.from]]) -
@@ -214,8 +214,8 @@ llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte)
   return least.value_or(LayerLine());
 }
 
-LayerProgram WorkerBytes::with(const LayerProgram &layer, double secondsPerByte) const {
-  const KeptLine own = keptLineAt(kept, secondsPerByte);
+PaidLine WorkerBytes::with(const PaidLine &layer, double secondsPerByte) const {
+  const PaidLine own = keptLineAt(kept, secondsPerByte);
   return {layers * layer.seconds + own.seconds / workers, layers * layer.bytes + own.bytes / workers};
 }
 
@@ -234,8 +234,8 @@ llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, c
     return quickest.takeError();
   if (!quickest->best)
     return found;
-  LayerProgram fast = worker.with(*quickest->best, 0);
-  std::optional<LayerProgram> small;
+  PaidLine fast = worker.with(*quickest->best, 0);
+  std::optional<PaidLine> small;
   double cost = fast.seconds / limit, most = worker.layers * quickest->bound;
   constexpr unsigned mostRounds = 12;
   constexpr double little = 3e-3, growth = 4;
@@ -249,7 +249,7 @@ llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, c
     most = std::max(most, worker.leastPaid(next->bound, cost) - cost * limit);
     if (!next->best)
       break;
-    const LayerProgram own = worker.with(*next->best, cost);
+    const PaidLine own = worker.with(*next->best, cost);
     (own.bytes <= limit ? small.emplace() : fast) = own;
     if (small && (fast.bytes <= small->bytes || small->seconds <= fast.seconds))
       break;

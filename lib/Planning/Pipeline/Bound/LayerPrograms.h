@@ -15,18 +15,11 @@ struct ByteCostedLayer {
   double seconds = 0;
 };
 
-/// The seconds of a program, and its bytes that count: those that stay on a device through all micro-batches, of
-/// parameters, states and sums of gradients.
-struct LayerProgram {
-  double seconds = 0, bytes = 0;
-
-  double paid(double secondsPerByte) const { return seconds + secondsPerByte * bytes; }
-};
-
-/// The bound of all programs at a cost, and the best of them; none where none was found in time.
+/// The bound of all programs at a cost, and the best of them; none where none was found in time. Bytes count that stay
+/// on a device through all micro-batches, of parameters, states and sums of gradients, and of copies of weights.
 struct LayerLine {
   double bound = 0;
-  std::optional<LayerProgram> best = {};
+  std::optional<PaidLine> best = {};
 };
 
 /// One layer of a step on the devices of a worker, by itself: a problem for each mesh, built once, when it is first
@@ -79,8 +72,9 @@ struct WorkerBytes {
   llvm::ArrayRef<KeptCost> kept = {}; ///< of all workers
   double workers = 1;
 
-  /// What a worker takes whose layers have such a program, and which keeps what is cheapest at a cost of a byte.
-  LayerProgram with(const LayerProgram &layer, double secondsPerByte) const;
+  /// The seconds and bytes of a worker whose layers have such a program, and which keeps the cheapest at a cost of a
+  /// byte.
+  PaidLine with(const PaidLine &layer, double secondsPerByte) const;
   /// The least that a worker pays where each layer pays so much.
   double leastPaid(double layerPays, double secondsPerByte) const;
 };

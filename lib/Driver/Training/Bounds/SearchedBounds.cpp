@@ -39,9 +39,9 @@ llvm::Error TrainingTrials::boundByLayers(PlanRequest own) {
   LeastSeconds &known = least[own.microBatch];
   known.askedForLayers = true;
   llvm::Expected<PipelineBound> bound = plan.bound(own);
-  if (!bound) { // layers may be no stages of their own, or be refused
+  if (!bound) { // layers may be no stages of their own, or be refused, or the user asks to stop
     auto [fault, message] = takeMessage(bound.takeError());
-    return fault == Fault::Input ? llvm::Error::success() : llvm::make_error<PlannerError>(fault, message);
+    return fault == Fault::Internal ? llvm::make_error<PlannerError>(fault, message) : llvm::Error::success();
   }
   known.seconds = std::max(known.seconds, bound->withAnyMemory().seconds(request, bound->microBatches).value_or(0));
   known.ofLayers = std::move(*bound);

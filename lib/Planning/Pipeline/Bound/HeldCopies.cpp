@@ -11,20 +11,13 @@ namespace apc {
 
 namespace {
 
-/// The parameter that a weight is, or is made of and of nothing else; none where it is made of several.
+/// The parameter that a weight is or looks at in another way; none of other weights, which may be made again for the
+/// backward pass.
 std::optional<ValueId> parameterOf(const OpGraph &graph, ValueId weight) {
-  while (!isSource(graph, graph.value(weight).producer)) {
-    std::optional<ValueId> only;
-    for (std::optional<ValueId> operand : graph.op(graph.value(weight).producer).operands) {
-      if (operand && only && *operand != *only)
-        return std::nullopt;
-      only = operand ? operand : only;
-    }
-    if (!only)
-      return std::nullopt;
-    weight = *only;
-  }
-  const bool isParameter = graph.value(weight).role == ValueRole::Parameter;
+  while (graph.isView(weight))
+    weight = *graph.op(graph.value(weight).producer).operands.front();
+  const GraphValue &value = graph.value(weight);
+  const bool isParameter = isSource(graph, value.producer) && value.role == ValueRole::Parameter;
   return isParameter ? std::optional(weight) : std::nullopt;
 }
 

@@ -12,8 +12,10 @@
 
 namespace apc {
 
-/// No op of a stage takes less than under its fastest strategy on the devices of a worker.
-static llvm::Error boundByOps(const PlanningTask &whole, int64_t devices, FastestOps &ops, PipelineBound &bound) {
+/// No op of a stage takes less than under its fastest strategy on the devices of a worker. Values that are kept count
+/// where layers are searched, too, which then pay for their bytes.
+static llvm::Error boundByOps(const PlanningTask &whole, const Pool &worker, bool areLayersSearched, FastestOps &ops,
+                              PipelineBound &bound) {
   llvm::Expected<CutStep> uncut = cutStep(whole.graph, {}, /*splitsBackward=*/true);
   if (!uncut)
     return uncut.takeError();
@@ -25,7 +27,8 @@ static llvm::Error boundByOps(const PlanningTask &whole, int64_t devices, Fastes
     bool isOnPath = part == StagePart::Forward || part == StagePart::InputGradients;
     bound.pathSeconds += isOnPath ? seconds / static_cast<double>(step.graph.ops[index].repeats) : 0;
   }
-  bound.kept = keptCostsOf(step.graph, fastest, devices);
+  if (areLayersSearched)
+    bound.kept = keptCostsOf(step.graph, fastest, worker.numDevices());
   return llvm::Error::success();
 }
 
@@ -48,7 +51,7 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, co
     return bound;
   }
   FastestOps ops(workers.pool(0), mostAxes(whole.request));
-  if (llvm::Error error = boundByOps(whole, workers.pool(0).numDevices(), ops, bound))
+  if (llvm::Error error = boundByOps(whole, workers.pool(0), seconds > 0, ops, bound))
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");

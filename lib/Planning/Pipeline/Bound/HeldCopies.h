@@ -5,10 +5,10 @@
 
 namespace apc {
 
-/// A parameter, or a view of one as its transpose, that ops of both passes read by way of a hub. When
-/// the forward pass of a micro-batch is over, a device holds at least the value as it comes to the hub, where it goes
-/// from there again for the backward pass, else the copy at the hub; nothing more where both are the stored parameter.
-/// So these bytes in the place of the parameter's are never more than what is held.
+/// A parameter, or a view of one as its transpose, that ops of both passes read by way of a hub. When the forward pass
+/// of a micro-batch is over, a device holds at least the value as it comes to the hub, where it goes from there again
+/// for the backward pass, else the copy at the hub; nothing more where both are the stored parameter. So these bytes in
+/// the place of the parameter's are never more than what is held.
 struct HeldCopy {
   NodeId parameter;                         ///< its node
   size_t edge = 0;                          ///< from what makes the value to the hub

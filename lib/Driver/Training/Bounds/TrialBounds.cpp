@@ -39,10 +39,11 @@ llvm::Error TrainingTrials::raiseLeast(llvm::ArrayRef<PlanRequest> left) {
 }
 
 bool TrainingTrials::leaveOut(const PlanRequest &point) {
-  const bool isLeftOut = best && !bounds.count(point.microBatch) && isProven(knownLeast(point));
-  if (isLeftOut)
-    bounds[point.microBatch].ofAll = knownLeast(point);
-  return isLeftOut;
+  const double known = knownLeast(point);
+  if (bounds.count(point.microBatch) || !isProven(known)) // `isProven` is false where nothing was found
+    return false;
+  bounds[point.microBatch].ofAll = known;
+  return true;
 }
 
 double TrainingTrials::knownLeastOf(llvm::ArrayRef<PlanRequest> points) const {

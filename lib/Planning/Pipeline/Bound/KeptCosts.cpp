@@ -1,6 +1,8 @@
 // A minimum cut for each cost of a byte at which other values may be kept.
 #include "KeptCosts.h"
 
+#include "../../Problem/Moments.h"
+
 #include "apc/Graph/MinimumCut.h"
 #include "apc/Graph/StageSplit.h"
 
@@ -46,19 +48,9 @@ public:
   }
 
 private:
-  /// By value that has its own storage: the fewest bytes of all that lie there.
-  std::vector<int64_t> leastBytes() const {
-    std::vector<int64_t> bytes;
-    for (auto [index, storage] : llvm::enumerate(storages)) {
-      bytes.push_back(graph.values[index].shape.bytes());
-      bytes[storage.index()] = std::min(bytes[storage.index()], bytes[index]);
-    }
-    return bytes;
-  }
-
   /// Those of the forward pass that are not at hand in any case, as parameters are and what comes in from outside.
   void addValues() {
-    const std::vector<int64_t> times = graph.timesHeld(), least = leastBytes();
+    const std::vector<int64_t> times = graph.timesHeld(), least = leastOfViews(graph);
     for (auto [index, value] : llvm::enumerate(graph.values)) {
       const bool isOwn = storages[index] == ValueId(index) && !isWeight[index] && !follows[value.producer.index()];
       if (isOwn && !graph.isAccumulated(ValueId(index)) && !isSource(graph, value.producer))

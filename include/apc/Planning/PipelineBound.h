@@ -19,9 +19,10 @@ struct LayerMinima {
   std::vector<double> withBytes = {};
 };
 
-/// At a cost of a byte in seconds, the least that a device pays for what one micro-batch in flight keeps for its
-/// backward pass, or that ops take which run again: {2e-12, 0.3} where 0.1 s of ops run again and 100 GB are kept.
-struct KeptCost {
+/// A cost of a byte in seconds, and the least that is paid there: for a program and its bytes, or for what one
+/// micro-batch in flight keeps for its backward pass and what ops take that run again. {2e-12, 0.3} where 0.1 s of ops
+/// run again and 100 GB are kept.
+struct PaidAt {
   double secondsPerByte = 0;
   double seconds = 0;
 };
@@ -34,8 +35,9 @@ struct PaidLine {
 };
 
 /// No more than is paid at any cost of a byte: it grows with the cost, ever less, so that between two known costs it
-/// lies above the straight line, and beyond the last one it does not fall. \p costs: ascending; nothing without any.
-PaidLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte);
+/// lies above the straight line, and beyond the last one it does not fall. \p known: by cost, ascending; nothing is
+/// known below the first.
+PaidLine lineBelow(llvm::ArrayRef<PaidAt> known, double secondsPerByte);
 
 /// Bounds of the step of every pipeline of a number of workers: {8, 48, 13.7, 0.9, ...} for one micro-batch that takes
 /// 0.9 s through all stages.
@@ -46,7 +48,7 @@ struct PipelineBound {
   double pathSeconds = 0;             ///< one micro-batch through all stages and back
   std::vector<LayerMinima> layers;    ///< between the places where the model may be cut; empty of unequal workers
   std::vector<double> byteCosts = {}; ///< of a byte of a device, in seconds
-  std::vector<KeptCost> kept = {};    ///< of all layers, were a device of a worker to have them all
+  std::vector<PaidAt> kept = {};      ///< of all layers, were a device of a worker to have them all
   int64_t memoryLimitBytes = 0;       ///< of a device
 
   /// The bound of all chunks and schedules that \p request allows, for the micro-batches of this bound, or for more of

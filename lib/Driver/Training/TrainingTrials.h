@@ -118,6 +118,7 @@ private:
   /// Seconds that the policy of \p own adds to those of a step that keeps most, at the least: its ops run again, on all
   /// devices alike. 0 where the request refuses one of them.
   double secondsAddedTo(const PlanRequest &own);
+  double secondsToBound() const; ///< that a search for a bound may take
   /// The bound of \p own whatever the memory. The plan that was made for it is the best where it fits and is faster.
   llvm::Expected<double> searchLeast(PlanRequest own);
   /// The part of `knownLeast` that holds whatever the memory, so that what ops add that run again may be added to it.

@@ -111,16 +111,16 @@ TEST_CASE("A value is kept, or made again of what is kept") {
   ShortStep step;
   readBackward(step.maker, step.y);
   readBackward(step.maker, step.z);
-  const std::vector<KeptCost> costs = keptCostsOf(step.maker.graph, step.seconds(), 1);
+  const std::vector<PaidAt> costs = keptCostsOf(step.maker.graph, step.seconds(), 1);
   for (double cost : {0.1 / bytes, 0.5 / bytes}) {
-    const PaidLine line = keptLineAt(costs, cost); // y alone, of which z is made in no time
+    const PaidLine line = lineBelow(costs, cost); // y alone, of which z is made in no time
     CHECK(line.seconds == Approx(0).margin(1e-9));
     CHECK(line.bytes == Approx(bytes));
   }
-  CHECK(keptLineAt(costs, 4 / bytes).paid(4 / bytes) == Approx(1)); // nothing
-  CHECK(keptLineAt(costs, 1e9).paid(1e9) == Approx(1));
-  const std::vector<KeptCost> onFour = keptCostsOf(step.maker.graph, step.seconds(), 4);
-  CHECK(keptLineAt(onFour, 0.5 / bytes).bytes == Approx(bytes / 4));
+  CHECK(lineBelow(costs, 4 / bytes).paid(4 / bytes) == Approx(1)); // nothing
+  CHECK(lineBelow(costs, 1e9).paid(1e9) == Approx(1));
+  const std::vector<PaidAt> onFour = keptCostsOf(step.maker.graph, step.seconds(), 4);
+  CHECK(lineBelow(onFour, 0.5 / bytes).bytes == Approx(bytes / 4));
 }
 
 TEST_CASE("Nothing is paid for values that the backward pass does not read, for parameters and for inputs") {
@@ -128,7 +128,7 @@ TEST_CASE("Nothing is paid for values that the backward pass does not read, for 
   CHECK(keptCostsOf(step.maker.graph, step.seconds(), 1).empty());
   readBackward(step.maker, step.x);
   readBackward(step.maker, step.w);
-  for (const KeptCost &cost : keptCostsOf(step.maker.graph, step.seconds(), 1))
+  for (const PaidAt &cost : keptCostsOf(step.maker.graph, step.seconds(), 1))
     CHECK(cost.seconds == 0);
 }
 
@@ -140,10 +140,10 @@ TEST_CASE("Kept values cost the least of all choices of them") {
     std::vector<double> seconds;
     for (size_t op = 0; op < graph.ops.size(); ++op)
       seconds.push_back(static_cast<double>(1 + random() % 9));
-    const std::vector<KeptCost> costs = keptCostsOf(graph, seconds, 1);
+    const std::vector<PaidAt> costs = keptCostsOf(graph, seconds, 1);
     for (double cost : {0.3, 1.0, 2.0, 4.0, 7.0, 30.0}) {
       cost /= 64 * 64 * 2;
-      const double known = keptLineAt(costs, cost).paid(cost), least = leastOfAll(graph, seconds, cost);
+      const double known = lineBelow(costs, cost).paid(cost), least = leastOfAll(graph, seconds, cost);
       CHECK(known <= least * (1 + rounding));
       numTight += known >= least * 0.999;
       ++numCosts;

@@ -135,7 +135,7 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
       CutStep uncut = llvm::cantFail(cutStep(task.graph, {}, /*splitsBackward=*/true));
       const OpGraph &step = uncut.stages.front().graph;
       FastestOps ops(task.pool, 3);
-      const std::vector<KeptCost> kept = keptCostsOf(step, ops.secondsOf(step), task.pool.numDevices());
+      const std::vector<PaidAt> kept = keptCostsOf(step, ops.secondsOf(step), task.pool.numDevices());
       const LayerBounds bounds = llvm::cantFail(fastestLayers(task, 1, 10, PassSearches::Done, kept, ops));
       numCosted += bounds.byteCosts.size();
       PlanningTask own{step,        task.request,         task.pool,   task.memoryLimitBytes,
@@ -149,7 +149,7 @@ TEST_CASE("No program pays less than its layers for its seconds and its bytes") 
           }
           const auto needed = static_cast<double>(candidate->cost.memory.total());
           for (auto [index, byteCost] : llvm::enumerate(bounds.byteCosts)) {
-            double paid = keptLineAt(kept, byteCost).paid(byteCost);
+            double paid = lineBelow(kept, byteCost).paid(byteCost);
             numKept += paid > 0;
             for (const LayerMinima &layer : bounds.layers)
               paid += layer.withBytes[index];

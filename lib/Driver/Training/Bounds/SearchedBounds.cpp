@@ -6,10 +6,14 @@
 
 namespace apc {
 
+double TrainingTrials::secondsToBound() const {
+  constexpr double share = 0.25; // points have the rest
+  return std::max(0.1, share * secondsLeft());
+}
+
 llvm::Expected<double> TrainingTrials::searchLeast(PlanRequest own) {
   own.memoryLimitBytes = unlimitedBytes;
-  constexpr double share = 0.25; // points have the rest
-  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
+  own.timeLimitSeconds = secondsToBound();
   report("bounding ", own);
   llvm::Expected<LeastPlan> found = plan.least(own);
   if (!found)
@@ -33,8 +37,7 @@ bool TrainingTrials::isShortOfMemory(const PlanRequest &point) const {
 
 llvm::Error TrainingTrials::boundByLayers(PlanRequest own) {
   own.pipeline = {1};
-  constexpr double share = 0.25; // as other bounds have
-  own.timeLimitSeconds = std::max(0.1, share * secondsLeft());
+  own.timeLimitSeconds = secondsToBound();
   report("bounding the layers of ", own);
   LeastSeconds &known = least[own.microBatch];
   known.askedForLayers = true;

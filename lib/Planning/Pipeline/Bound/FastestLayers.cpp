@@ -140,7 +140,7 @@ public:
 
   /// Adds the costs of a byte that the search of whole steps found, and what layers of the most frequent kind pay.
   void addByteCosts(LayerBounds &bounds) const {
-    for (const ByteCostedLayer &withBytes : byteCosts) {
+    for (const PaidAt &withBytes : byteCosts) {
       bounds.byteCosts.push_back(withBytes.secondsPerByte);
       for (auto [layer, own] : llvm::enumerate(bounds.layers))
         own.withBytes.push_back(isOfKind(layer, order.front()) ? std::max(withBytes.seconds, own.step) : own.step);
@@ -190,7 +190,7 @@ private:
     take(least->bound);
     if (!worker)
       return llvm::Error::success();
-    llvm::Expected<std::vector<ByteCostedLayer>> found = byteCostsOf(*search, *worker);
+    llvm::Expected<std::vector<PaidAt>> found = byteCostsOf(*search, *least, *worker);
     if (!found)
       return found.takeError();
     byteCosts = std::move(*found);
@@ -202,11 +202,11 @@ private:
   const CutStep &step;
   double end;                  ///< a reading of the clock
   std::vector<unsigned> order; ///< of kinds
-  std::vector<ByteCostedLayer> byteCosts;
+  std::vector<PaidAt> byteCosts;
 };
 
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes, llvm::ArrayRef<KeptCost> kept, FastestOps &ops) {
+                                          PassSearches passes, llvm::ArrayRef<PaidAt> kept, FastestOps &ops) {
   std::optional<Pool> worker = poolOfWorker(whole.pool, workers);
   assert(worker && "the number of workers has been checked");
   std::vector<size_t> places;

@@ -57,7 +57,7 @@ enum class PassSearches : uint8_t { Done, LeftOut };
 /// layers are alike, the first one is searched. \p kept: of all layers. \p ops: on the devices of a worker; what is
 /// found is added. Errors: those of the searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds,
-                                          PassSearches passes, llvm::ArrayRef<KeptCost> kept, FastestOps &ops);
+                                          PassSearches passes, llvm::ArrayRef<PaidAt> kept, FastestOps &ops);
 /// The same with ops that are looked for anew, and all searches.
 llvm::Expected<LayerBounds> fastestLayers(const PlanningTask &whole, int64_t workers, double seconds);
 

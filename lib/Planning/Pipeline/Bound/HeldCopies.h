@@ -15,6 +15,9 @@ struct HeldCopy {
   std::vector<double> stored;               ///< by choice of the parameter, its bytes
   std::vector<double> arriving;             ///< by choice of what makes the value
   std::vector<std::optional<double>> atHub; ///< by choice of the hub; none where the value goes on from there again
+
+  /// With these choices of what makes the value and of the hub.
+  double bytes(size_t made, size_t hub) const { return atHub[hub].value_or(arriving[made]); }
 };
 
 /// One for each parameter that has such a hub: the last of its hubs, for others may be on the way to it.

@@ -114,7 +114,7 @@ public:
     }
   }
 
-  std::vector<KeptCost> run() {
+  std::vector<PaidAt> run() {
     if (allSeconds == 0) // everything can be made again
       return {};
     constexpr double little = 1e-9, much = 1e6;
@@ -123,7 +123,7 @@ public:
     const PaidLine all = at(little * usual), few = at(much * usual);
     between(all, few);
     found.push_back({much * usual, few.paid(much * usual)});
-    llvm::sort(found, [](const KeptCost &a, const KeptCost &b) { return a.secondsPerByte < b.secondsPerByte; });
+    llvm::sort(found, [](const PaidAt &a, const PaidAt &b) { return a.secondsPerByte < b.secondsPerByte; });
     return std::move(found);
   }
 
@@ -149,23 +149,23 @@ private:
 
   Remade remade;
   double allBytes = 0, allSeconds = 0;
-  std::vector<KeptCost> found;
+  std::vector<PaidAt> found;
 };
 
 } // namespace
 
-std::vector<KeptCost> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> seconds, int64_t devices) {
+std::vector<PaidAt> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> seconds, int64_t devices) {
   if (graph.keepsNarrowCopies)
     return {};
   Remade remade = RemadeValues(graph, seconds, devices).run();
-  return remade.graph.sources.empty() ? std::vector<KeptCost>() : KeptCosts(std::move(remade)).run();
+  return remade.graph.sources.empty() ? std::vector<PaidAt>() : KeptCosts(std::move(remade)).run();
 }
 
-PaidLine keptLineAt(llvm::ArrayRef<KeptCost> costs, double secondsPerByte) {
-  auto above = llvm::find_if(costs, [&](const KeptCost &own) { return own.secondsPerByte > secondsPerByte; });
+PaidLine lineBelow(llvm::ArrayRef<PaidAt> costs, double secondsPerByte) {
+  auto above = llvm::find_if(costs, [&](const PaidAt &own) { return own.secondsPerByte > secondsPerByte; });
   if (above == costs.begin())
     return {};
-  const KeptCost &below = *std::prev(above);
+  const PaidAt &below = *std::prev(above);
   if (above == costs.end())
     return {below.seconds, 0};
   const double bytes = (above->seconds - below.seconds) / (above->secondsPerByte - below.secondsPerByte);

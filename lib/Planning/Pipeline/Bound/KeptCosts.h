@@ -17,6 +17,6 @@ namespace apc {
 ///
 /// x -> (1 s) y -> (cheap) z, of 4 GB each on one device, y and z read by the backward pass, x an input: {0, 0}, {0.25
 /// s per GB, 1 s}, {0.5 s per GB, 1 s}: z is made from y, and y from x where a byte costs more than 0.25 s per GB.
-std::vector<KeptCost> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> seconds, int64_t devices);
+std::vector<PaidAt> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> seconds, int64_t devices);
 
 } // namespace apc

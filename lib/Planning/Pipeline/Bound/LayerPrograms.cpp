@@ -13,6 +13,8 @@ namespace apc {
 /// Before the first op nothing lives but what stays through all micro-batches.
 static constexpr Moment beforeAll{OpId(0), /*isCertain=*/true};
 
+static bool isCheaper(const PaidAt &a, const PaidAt &b) { return a.secondsPerByte < b.secondsPerByte; }
+
 LayerPrograms::LayerPrograms(std::shared_ptr<StageAnswer> answer, const CutStep &step, unsigned stage,
                              llvm::ArrayRef<Mesh> meshes)
     : own(std::move(answer)) {
@@ -63,7 +65,7 @@ static PairTable withCopy(PairTable table, const HeldCopy &copy, double secondsP
   for (size_t row = 0; row < table.rows(); ++row)
     for (size_t column = 0; column < table.columns(); ++column)
       if (std::optional<double> seconds = table.at(row, column))
-        table.set(row, column, *seconds + secondsPerByte * copy.atHub[column].value_or(copy.arriving[row]));
+        table.set(row, column, *seconds + secondsPerByte * copy.bytes(row, column));
   return table;
 }
 
@@ -118,7 +120,7 @@ llvm::Expected<std::optional<LayerLine>> LayerPrograms::leastOn(const OnMesh &me
   PaidLine program{evaluate(problem, found->assignment).seconds};
   for (const HeldCopy &copy : mesh.copies) {
     const Edge &edge = problem.edges[copy.edge];
-    program.bytes += copy.atHub[found->assignment[edge.to]].value_or(copy.arriving[found->assignment[edge.from]]) -
+    program.bytes += copy.bytes(found->assignment[edge.from], found->assignment[edge.to]) -
                      copy.stored[found->assignment[copy.parameter]];
   }
   for (auto [node, counts] : llvm::enumerate(mesh.counts))
@@ -141,25 +143,18 @@ llvm::Expected<std::optional<LayerLine>> LayerPrograms::searchOn(size_t index, d
   if (!line)
     return line;
   mesh.isImpossible = !*line;
-  if (*line)
-    mesh.bounds[secondsPerByte] = (*line)->bound;
+  if (*line) {
+    llvm::erase_if(mesh.known, [&](const PaidAt &own) { return own.secondsPerByte == secondsPerByte; });
+    mesh.known.push_back({secondsPerByte, (*line)->bound});
+    llvm::sort(mesh.known, isCheaper);
+  }
   return line;
 }
 
-/// Between two costs the least lies above the straight line (it is the least of straight lines), and beyond the last
-/// one it does not fall.
 double LayerPrograms::knownLeast(size_t index, double secondsPerByte) const {
   const OnMesh &mesh = onMeshes[index];
-  if (mesh.isImpossible)
-    return std::numeric_limits<double>::max();
-  auto above = mesh.bounds.lower_bound(secondsPerByte);
-  if (above == mesh.bounds.begin())
-    return above != mesh.bounds.end() && above->first == secondsPerByte ? above->second : 0;
-  auto below = std::prev(above);
-  if (above == mesh.bounds.end())
-    return below->second;
-  const double part = (secondsPerByte - below->first) / (above->first - below->first);
-  return below->second + part * (above->second - below->second);
+  return mesh.isImpossible ? std::numeric_limits<double>::max()
+                           : lineBelow(mesh.known, secondsPerByte).paid(secondsPerByte);
 }
 
 namespace {
@@ -215,28 +210,26 @@ llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte)
 }
 
 PaidLine WorkerBytes::with(const PaidLine &layer, double secondsPerByte) const {
-  const PaidLine own = keptLineAt(kept, secondsPerByte);
+  const PaidLine own = lineBelow(kept, secondsPerByte);
   return {layers * layer.seconds + own.seconds / workers, layers * layer.bytes + own.bytes / workers};
 }
 
 double WorkerBytes::leastPaid(double layerPays, double secondsPerByte) const {
-  return layers * layerPays + keptLineAt(kept, secondsPerByte).paid(secondsPerByte) / workers;
+  return layers * layerPays + lineBelow(kept, secondsPerByte).paid(secondsPerByte) / workers;
 }
 
 /// From the cost at which the memory is worth as much as the time, a cost is looked for at which the worker fits. The
 /// lines of the programs on both sides meet at a cost; the line that is lower there takes the place of one of them (as
 /// the dual of `dp`).
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, const WorkerBytes &worker) {
+llvm::Expected<std::vector<PaidAt>> byteCostsOf(LayerPrograms &layer, const LayerLine &quickest,
+                                                const WorkerBytes &worker) {
   const auto limit = static_cast<double>(worker.limitBytes);
-  std::vector<ByteCostedLayer> found;
-  llvm::Expected<LayerLine> quickest = leastLine(layer, 0);
-  if (!quickest)
-    return quickest.takeError();
-  if (!quickest->best)
+  std::vector<PaidAt> found;
+  if (!quickest.best)
     return found;
-  PaidLine fast = worker.with(*quickest->best, 0);
+  PaidLine fast = worker.with(*quickest.best, 0);
   std::optional<PaidLine> small;
-  double cost = fast.seconds / limit, most = worker.layers * quickest->bound;
+  double cost = fast.seconds / limit, most = worker.layers * quickest.bound;
   constexpr unsigned mostRounds = 12;
   constexpr double little = 3e-3, growth = 4;
   for (unsigned round = 0; round < mostRounds && fast.bytes > limit; ++round) {
@@ -255,8 +248,7 @@ llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, c
       break;
     cost = small ? (small->seconds - fast.seconds) / (fast.bytes - small->bytes) : cost * growth;
   }
-  llvm::sort(found,
-             [](const ByteCostedLayer &a, const ByteCostedLayer &b) { return a.secondsPerByte < b.secondsPerByte; });
+  llvm::sort(found, isCheaper);
   return found;
 }
 

@@ -8,13 +8,6 @@
 
 namespace apc {
 
-/// A cost of a byte in seconds, and the least that a layer pays: the seconds of its program, and the cost of each
-/// byte that counts.
-struct ByteCostedLayer {
-  double secondsPerByte = 0;
-  double seconds = 0;
-};
-
 /// The bound of all programs at a cost, and the best of them; none where none was found in time. Bytes count that stay
 /// on a device through all micro-batches, of parameters, states and sums of gradients, and of copies of weights.
 struct LayerLine {
@@ -46,7 +39,7 @@ private:
     std::optional<PlanningProblem> planning = {};
     std::vector<bool> counts = {}; ///< by node: its bytes count, for its ops are the layer's own
     llvm::SmallVector<HeldCopy> copies = {};
-    std::map<double, double> bounds = {}; ///< by cost
+    std::vector<PaidAt> known = {}; ///< ascending
     bool isImpossible = false;
   };
 
@@ -69,7 +62,7 @@ llvm::Expected<LayerLine> leastLine(LayerPrograms &layer, double secondsPerByte)
 struct WorkerBytes {
   double layers = 0;
   int64_t limitBytes = 0;
-  llvm::ArrayRef<KeptCost> kept = {}; ///< of all workers
+  llvm::ArrayRef<PaidAt> kept = {}; ///< of all workers
   double workers = 1;
 
   /// The seconds and bytes of a worker whose layers have such a program, and which keeps the cheapest at a cost of a
@@ -80,11 +73,12 @@ struct WorkerBytes {
 };
 
 /// Costs at which the layers of a worker, and what they keep, need the bytes that there are, or about as much: the
-/// bounds of the worker are greatest there. None where they fit with their fastest programs. Values that a layer has
-/// from others do not count.
+/// bounds of the worker are greatest there. None where they fit with \p quickest, the fastest programs: `leastLine` at
+/// no cost. Values that a layer has from others do not count.
 ///
 /// A layer that takes 1 s with 10 GB or 2 s with 5 GB, ten of them in 80 GB: {0.2 s per GB, 3 s}, and the bound of
 /// ten is 30 s - 16 s = 14 s. Errors: those of searches.
-llvm::Expected<std::vector<ByteCostedLayer>> byteCostsOf(LayerPrograms &layer, const WorkerBytes &worker);
+llvm::Expected<std::vector<PaidAt>> byteCostsOf(LayerPrograms &layer, const LayerLine &quickest,
+                                                const WorkerBytes &worker);
 
 } // namespace apc

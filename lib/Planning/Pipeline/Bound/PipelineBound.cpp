@@ -51,7 +51,7 @@ llvm::Expected<PipelineBound> leastPipelineSeconds(const PlanningTask &whole, co
     return bound;
   }
   FastestOps ops(workers.pool(0), mostAxes(whole.request));
-  if (llvm::Error error = boundByOps(whole, workers.pool(0), seconds > 0, ops, bound))
+  if (llvm::Error error = boundByOps(whole, workers.pool(0), seconds > 0 && !whole.graph.overlaps, ops, bound))
     return std::move(error);
   if (seconds > 0)
     whole.report("bounding pipelines by their layers");

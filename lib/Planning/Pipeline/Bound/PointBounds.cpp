@@ -163,7 +163,7 @@ std::optional<double> PipelineBound::seconds(const PlanRequest &request, int64_t
   std::vector<ByteBudget> budgets;
   for (double byteCost : byteCosts)
     budgets.push_back(
-        {byteCost * static_cast<double>(memoryLimitBytes), keptLineAt(kept, part * byteCost).paid(part * byteCost)});
+        {byteCost * static_cast<double>(memoryLimitBytes), lineBelow(kept, part * byteCost).paid(part * byteCost)});
   std::optional<double> least;
   if (workers == 1) // no pipeline, and no schedule
     least = leastSecondsOf({1, 1, microBatches, /*splitsBackward=*/true}, own, budgets);

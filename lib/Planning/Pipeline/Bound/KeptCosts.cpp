@@ -161,12 +161,12 @@ std::vector<PaidAt> keptCostsOf(const OpGraph &graph, llvm::ArrayRef<double> sec
   return remade.graph.sources.empty() ? std::vector<PaidAt>() : KeptCosts(std::move(remade)).run();
 }
 
-PaidLine lineBelow(llvm::ArrayRef<PaidAt> costs, double secondsPerByte) {
-  auto above = llvm::find_if(costs, [&](const PaidAt &own) { return own.secondsPerByte > secondsPerByte; });
-  if (above == costs.begin())
+PaidLine lineBelow(llvm::ArrayRef<PaidAt> known, double secondsPerByte) {
+  auto above = llvm::find_if(known, [&](const PaidAt &own) { return own.secondsPerByte > secondsPerByte; });
+  if (above == known.begin())
     return {};
   const PaidAt &below = *std::prev(above);
-  if (above == costs.end())
+  if (above == known.end())
     return {below.seconds, 0};
   const double bytes = (above->seconds - below.seconds) / (above->secondsPerByte - below.secondsPerByte);
   return {below.seconds - bytes * below.secondsPerByte, bytes};

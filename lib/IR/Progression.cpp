@@ -57,6 +57,16 @@ std::optional<size_t> dimWith(llvm::ArrayRef<int64_t> dims, int64_t count, int64
   return std::nullopt;
 }
 
+/// Are all elements the numbers, `inner` times each, again and again?
+bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements,
+                llvm::function_ref<std::optional<int64_t>(int64_t)> at) {
+  for (int64_t element = 0, number = 0; element < numElements; number = number + 1 < numbers.count ? number + 1 : 0)
+    for (const int64_t end = element + inner; element < end; ++element)
+      if (at(element) != numbers.first + numbers.step * number)
+        return false;
+  return true;
+}
+
 /// Numbers in row-major order, of which `at(i)` gives one, or none that is not whole.
 std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, int64_t numElements,
                                             llvm::function_ref<std::optional<int64_t>(int64_t)> at) {
@@ -71,8 +81,7 @@ std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, int64_
     int64_t step = 0;
     if (other && behind == inner && size > 1 && !llvm::SubOverflow(*other, *first, step)) {
       std::optional<Progression> numbers = progress(*first, step, size, index);
-      auto isNext = [&](int64_t i) { return at(i) == *first + step * (i / inner % size); };
-      return numbers && llvm::all_of(llvm::seq<int64_t>(0, numElements), isNext) ? numbers : std::nullopt;
+      return numbers && isRepeated(*numbers, inner, numElements, at) ? numbers : std::nullopt;
     }
     behind *= size;
   }

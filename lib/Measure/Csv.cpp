@@ -1,11 +1,12 @@
 // Comma-separated values, cell by cell.
 #include "apc/Measure/Csv.h"
 
+#include "Pattern.h"
+
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 
 #include <cmath>
 
@@ -153,7 +154,8 @@ llvm::Error parseCsv(llvm::StringRef text, llvm::StringRef source, CsvTable &tab
 /// Digits without commas between thousands: "32000" of "32,000"; other text as it is.
 static std::string withoutCommas(llvm::StringRef text) {
   std::string digits = text.str();
-  if (llvm::Regex("^[1-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+$").match(text))
+  static const Pattern pattern("^[1-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+$");
+  if (pattern.match(text))
     llvm::erase(digits, ',');
   return digits;
 }

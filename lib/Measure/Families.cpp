@@ -3,7 +3,6 @@
 #include "Remarks.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -64,7 +63,7 @@ TransformerShape t5() {
 }
 
 struct Family {
-  llvm::StringRef pattern; ///< of words in lower case
+  llvm::StringLiteral words; ///< a pattern, in lower case
   TransformerShape (*shape)();
 };
 
@@ -100,19 +99,20 @@ constexpr Family families[] = {{"(m|by)?t5", t5},
 /// Nano of a Llama has equal layers (model cards of nvidia/NVIDIA-Nemotron-Nano-9B-v2, nvidia/Llama-3_3-Nemotron-Super-
 /// 49B-v1, nvidia/Llama-3.1-Nemotron-Nano-8B-v1).
 bool isMixedNemotron(const std::string &lower) {
-  static const llvm::Regex mixed("nemotron[-_ ]?[0-9]?[-_ ]?(nano|super|ultra)");
+  static const Pattern mixed("nemotron[-_ ]?[0-9]?[-_ ]?(nano|super|ultra)");
   return mixed.match(lower) && !(llvm::StringRef(lower).contains("llama") && llvm::StringRef(lower).contains("nano"));
 }
 
 /// Models that are trained in part, or hold more than a transformer. Short names count where no letter is beside them:
 /// "Qwen2.5-VL" holds more, "Llama (NVLink)" does not, and "hybrid parallel" and "hybrid sharding" are of the layout.
 bool isOther(const std::string &lower) {
-  static const llvm::Regex dense("deepseek[- ]?(llm([- ][0-9]+b)?|7b|67b)($|[^-_0-9a-z])");
-  static const llvm::Regex layout("hybrid[-_ ]*(3d[ -]*)?(parallel|shard)");
-  static const llvm::Regex anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba|xcomposer|glm-?4[.v]|phi-?3-small|"
-                                    "granite.*code|pangu[- ](pro|ultra|embedded)");
-  static const llvm::Regex words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|vision|wide|next)($|[^a-z])");
-  return anywhere.match(dense.sub("", lower)) || isMixedNemotron(lower) || words.match(layout.sub("", lower));
+  static const Pattern dense("deepseek[- ]?(llm([- ][0-9]+b)?|7b|67b)($|[^-_0-9a-z])");
+  static const Pattern layout("hybrid[-_ ]*(3d[ -]*)?(parallel|shard)");
+  static const Pattern anywhere("lora|finetune|gpt-oss|deepseek|multimodal|mamba|xcomposer|glm-?4[.v]|phi-?3-small|"
+                                "granite.*code|pangu[- ](pro|ultra|embedded)");
+  static const Pattern words("(^|[^a-z])(sft|hybrid|nemotron-h|vlm?|vision|wide|next)($|[^a-z])");
+  return anywhere.match(dense.replaceFirst("", lower)) || isMixedNemotron(lower) ||
+         words.match(layout.replaceFirst("", lower));
 }
 
 } // namespace
@@ -121,15 +121,16 @@ std::optional<TransformerShape> shapeOfFamily(llvm::StringRef name) {
   std::string lower = name.lower();
   if (isOther(lower))
     return std::nullopt;
-  for (const Family &family : families)
-    if (hasWords(lower, family.pattern))
+  static const std::vector<Words> words = wordsOf(families, &Family::words);
+  for (const auto &[family, own] : llvm::zip_equal(families, words))
+    if (hasWords(lower, own))
       return family.shape();
   return std::nullopt;
 }
 
 bool hasExperts(llvm::StringRef name) {
-  return llvm::Regex("moe|mixtral|llama[-_ ]?4|(^|[^0-9a-z])[0-9]+x[0-9.]+b|b[-_ ]a[0-9.]+b", llvm::Regex::IgnoreCase)
-      .match(name);
+  static const Pattern experts("moe|mixtral|llama[-_ ]?4|(^|[^0-9a-z])[0-9]+x[0-9.]+b|b[-_ ]a[0-9.]+b");
+  return experts.match(name);
 }
 
 } // namespace apc

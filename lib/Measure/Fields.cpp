@@ -1,10 +1,10 @@
 // Cells as fields.
 #include "Fields.h"
+#include "Pattern.h"
 
 #include "apc/Support/Error.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <numeric>
 
@@ -91,18 +91,19 @@ void Fields::leaveOut(const std::string &reason) {
 }
 
 void setPrecision(Fields &fields, llvm::StringRef name, Measurement &into) {
-  auto names = [&](llvm::StringRef pattern) { return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(name); };
-  if (names("fp4|float4|int8"))
+  static const Pattern few("fp4|float4|int8"), fp8("fp8|float8"), fp16("fp16|(^|[^b])float16"), bf16("bf16|bfloat16"),
+      half("(^|[^a-z])half($|[^a-z])"), fp32("fp32|tf32|float32");
+  if (few.match(name))
     fields.leaveOut("precision of 4 bits, or integers");
-  else if (names("fp8|float8"))
+  else if (fp8.match(name))
     into.precision = PrecisionChoice::Fp8;
-  else if (names("fp16|(^|[^b])float16"))
+  else if (fp16.match(name))
     into.precision = PrecisionChoice::Fp16;
-  else if (names("bf16|bfloat16"))
+  else if (bf16.match(name))
     into.precision = PrecisionChoice::Bf16;
-  else if (names("(^|[^a-z])half($|[^a-z])"))
+  else if (half.match(name))
     into.precision = PrecisionChoice::Fp16;
-  else if (names("fp32|tf32|float32"))
+  else if (fp32.match(name))
     into.precision = PrecisionChoice::Fp32;
   else
     fields.leaveOut(name.empty() ? "no precision" : "precision unknown: " + name.str());

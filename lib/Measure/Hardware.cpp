@@ -8,7 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 
 #include <cmath>
 
@@ -56,9 +55,11 @@ constexpr Machine machines[] = {{"p4d([.]24xlarge)?", "a100 40gb, 400 Gbps EFA p
 /// Text without the sizes of machines, "8g" of "a2-highgpu-8g" but not "40g" of "GPU-40GB", and with the hardware of
 /// those that it names. Own words stand first, and what these say counts.
 std::string withMachines(llvm::StringRef hardware) {
-  std::string text = llvm::Regex("((high|ultra|mega|edge)gpu)-[0-9]+g", llvm::Regex::IgnoreCase).sub("\\1", hardware);
-  for (const Machine &machine : machines)
-    if (hasWords(hardware, machine.words))
+  static const Pattern size("((high|ultra|mega|edge)gpu)-[0-9]+g");
+  static const std::vector<Words> words = wordsOf(machines, &Machine::words);
+  std::string text = size.replaceFirst("\\1", hardware);
+  for (const auto &[machine, own] : llvm::zip_equal(machines, words))
+    if (hasWords(hardware, own))
       text += ", " + machine.hardware.str();
   return text;
 }
@@ -101,7 +102,8 @@ const std::vector<KnownHardware> &knownHardware() {
 bool hasWord(llvm::StringRef text, llvm::StringRef word) {
   const bool mayGoOn = word == "910b" || word == "tpu", mayBeSeveral = word.ends_with("00") && word != "v100";
   const std::string behind = mayGoOn ? "" : std::string(mayBeSeveral ? "s?" : "") + "($|[^0-9a-z]|sxm|nvl|pcie)";
-  return llvm::Regex(("(^|[^0-9a-z]|[0-9]x|dgx|hgx|ascend|tpu)" + word).str() + behind).match(text);
+  return text.contains(word) && // most names are not there, and need no pattern
+         Pattern(("(^|[^0-9a-z]|[0-9]x|dgx|hgx|ascend|tpu)" + word).str() + behind).match(text);
 }
 
 /// The first size of "40gb", "40 gb", "40-gib" and "40g", but no rate as "40gbps", "40 gb/s" or "400gb per node", and
@@ -109,12 +111,13 @@ bool hasWord(llvm::StringRef text, llvm::StringRef word) {
 /// devices. 0 for none.
 int64_t memoryIn(llvm::StringRef text) {
   constexpr int64_t devicesOfNode = 8, leastOfNode = 320;
-  const bool isBoard = llvm::Regex("[dh]gx|8[- ]?gpu").match(text);
-  const llvm::Regex size("(^|[^0-9a-z.])([0-9]+)[ -]?g(b|ib)?($|[^0-9a-z/].*)");
-  const llvm::Regex ofHost(
+  static const Pattern board("[dh]gx|8[- ]?gpu");
+  static const Pattern size("(^|[^0-9a-z.])([0-9]+)[ -]?g(b|ib)?($|[^0-9a-z/].*)");
+  static const Pattern ofHost(
       "^[^0-9a-z]*((of )?(host|cpu|system|main|dram|ddr[0-9]?|ram($|[^a-z]))|(per|a) (node|host|server|machine))");
+  const bool isBoard = board.match(text);
   llvm::SmallVector<llvm::StringRef, 5> matches;
-  while (size.match(text, &matches)) {
+  while (size.match(text, matches)) {
     text = matches[4];
     int64_t gigabytes = 0;
     if (!ofHost.match(text) && !matches[2].getAsInteger(10, gigabytes))
@@ -143,8 +146,8 @@ std::string otherPartIn(llvm::StringRef text) {
   if (part == std::end(parts))
     return "";
   const std::string name = part->word.upper();
-  const bool isOnBoard = llvm::Regex("sxm|nvswitch|dgx|hgx").match(text);
-  if (!isOnBoard && llvm::Regex("(^|[^0-9a-z])(pcie|nvl($|[^0-9a-z]))").match(text))
+  static const Pattern onBoard("sxm|nvswitch|dgx|hgx"), offBoard("(^|[^0-9a-z])(pcie|nvl($|[^0-9a-z]))");
+  if (!onBoard.match(text) && offBoard.match(text))
     return "known is the " + name + " as SXM with NVLink, not as PCIe or NVL";
   const int64_t gigabytes = memoryIn(text);
   if (gigabytes == 0 || part->gigabytes.empty() || llvm::is_contained(part->gigabytes, gigabytes))

@@ -4,7 +4,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -63,11 +62,10 @@ constexpr llvm::StringLiteral adapterPattern =
 
 /// "8x HDR200", "8xNDR", "4x EDR", "one HDR100 NIC".
 std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
-  const llvm::Regex pattern(("(" + countPattern + ")(" + adapterPattern + ")?(fdr|edr|hdr|ndr|xdr)([0-9]*)").str(),
-                            llvm::Regex::IgnoreCase);
+  static const Pattern pattern(("(" + countPattern + ")(" + adapterPattern + ")?(fdr|edr|hdr|ndr|xdr)([0-9]*)").str());
   llvm::SmallVector<llvm::StringRef, 12> groups;
   double gigabits = 0;
-  if (!pattern.match(clause, &groups))
+  if (!pattern.match(clause, groups))
     return std::nullopt;
   if (groups.back().getAsDouble(gigabits))
     gigabits = gigabitsOf(groups[groups.size() - 2]);
@@ -78,12 +76,15 @@ std::optional<NetworkRate> namedAdapters(llvm::StringRef clause) {
 /// "25GbE", "100 Gbps RoCE", "3.2 Tbps InfiniBand", "RDMA 400 Gb/s per GPU". A rate of InfiniBand without more is that
 /// of an adapter, of which nodes have several: none.
 std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
-  const std::string front = anyCase(("(" + countPattern + ")([a-zA-Z][a-zA-Z-]* |" + adapterPattern + ")?").str());
-  const llvm::Regex pattern("(" + front +
-                            ")?([0-9.]+) ?([TGtg])(b/s|bps|bit/s|B/s|b[eE]|b (per|a) )( ?[xX] ?([0-9]+))?");
+  static const std::string front =
+      anyCase(("(" + countPattern + ")([a-zA-Z][a-zA-Z-]* |" + adapterPattern + ")?").str());
+  static const Pattern pattern(
+      "(" + front + ")?([0-9.]+) ?([TGtg])(b/s|bps|bit/s|B/s|b[eE]|b (per|a) )( ?[xX] ?([0-9]+))?", Letters::AsWritten);
+  static const Words ofDevice("(per|each|a) (gpu|device|accelerator|chip|npu)");
+  static const Words ofNode("nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|roce|network|tcp");
   llvm::SmallVector<llvm::StringRef, 16> groups;
   double number = 0;
-  if (!pattern.match(clause, &groups))
+  if (!pattern.match(clause, groups))
     return std::nullopt;
   auto fromEnd = [&](size_t index) { return groups[groups.size() - index]; };
   const llvm::StringRef unit = fromEnd(4);
@@ -96,9 +97,8 @@ std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
     adapters = countOf(fromEnd(1), "");
   if (adapters)
     return NetworkRate{*adapters * rate, /*isOfDevice=*/false};
-  if (hasWords(clause, "(per|each|a) (gpu|device|accelerator|chip|npu)") || clause.contains_insensitive("/gpu"))
+  if (hasWords(clause, ofDevice) || clause.contains_insensitive("/gpu"))
     return NetworkRate{rate, /*isOfDevice=*/true};
-  constexpr llvm::StringLiteral ofNode = "nodes?|hosts?|machines?|instances?|servers?|efa|ethernet|roce|network|tcp";
   const bool isAboveAdapters = unit != "B/s" && number * giga > fastestAdapter;
   const bool isOfNode = hasWords(clause, ofNode) || unit.lower() == "be" || isAboveAdapters;
   return isOfNode ? std::optional(NetworkRate{rate, /*isOfDevice=*/false}) : std::nullopt;
@@ -108,22 +108,20 @@ std::optional<NetworkRate> statedRate(llvm::StringRef clause) {
 std::string withPlainSigns(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, "\xc3\x97");
-  std::string plain = llvm::join(parts, "x");
-  static const llvm::Regex processor("(^|[^0-9a-z])x86([-_ ]?64)?($|[^0-9a-z])", llvm::Regex::IgnoreCase);
-  while (processor.match(plain))
-    plain = processor.sub("\\1\\3", plain);
-  return plain;
+  static const Pattern processor("(^|[^0-9a-z])x86([-_ ]?64)?($|[^0-9a-z])");
+  return processor.replaceAll("\\1\\3", llvm::join(parts, "x"));
 }
 
 } // namespace
 
 std::optional<NetworkRate> networkIn(llvm::StringRef whole) {
+  static const Words otherLinks("nvlink[0-9]?|nvswitch|pcie|hbm[0-9]?[a-z]?|hccs|ici|memory|storage");
   const std::string plain = withPlainSigns(whole);
   for (llvm::StringRef text = plain; !text.empty();) {
     const size_t end = text.find_first_of(",;()");
     const llvm::StringRef clause = text.take_front(end).trim();
     text = end == llvm::StringRef::npos ? "" : text.drop_front(end + 1);
-    if (hasWords(clause, "nvlink[0-9]?|nvswitch|pcie|hbm[0-9]?[a-z]?|hccs|ici|memory|storage"))
+    if (hasWords(clause, otherLinks))
       continue;
     if (std::optional<NetworkRate> rate = namedAdapters(clause); rate && rate->bytesPerSecond > 0)
       return rate;

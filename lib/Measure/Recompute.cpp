@@ -4,7 +4,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <cmath>
 
@@ -19,30 +18,31 @@ constexpr const char *again =
     "( *(activation[-_ ])?(recompute|recomputation|remat|rematerialization|checkpointing|ac))";
 
 struct PolicyWords {
-  std::string pattern; ///< of the whole cell, in lower case
+  Pattern cell; ///< in lower case
   NamedPolicy policy;
 };
 
 /// "uniform" with 1 layer, or without a number, keeps the input of each layer and nothing else, as "full" alone does
 /// (NVIDIA/Megatron-LM megatron/training/arguments.py, --recompute-method). So did --checkpoint-activations and
 /// PyTorch's and Hugging Face's checkpointing of activations, or "of gradients".
-const std::vector<PolicyWords> &policyWords() {
+llvm::ArrayRef<PolicyWords> policyWords() {
   const std::string one = again, maybe = one + "?", beside = "( *[+,(&]* *(sp|sequence[- ]parallel(ism)?)[)]?)?";
-  static const std::vector<PolicyWords> words = {
-      {"none|no|false|off|0|disabled|not used|(no|without)" + one, NamedPolicy::None},
-      {"(remat|remat_policy|recompute|ac|activation checkpointing)?[ :=]*full" + maybe +
-           "( *[,(]? *((method[ =:]*)?uniform[ ,:=]*(1( layers?)?)?|(all|every|each)( the)? layers?)[)]?)?" + beside,
+  auto whole = [](const std::string &text) { return Pattern("^(" + text + ")$", Letters::AsWritten); };
+  static const PolicyWords words[] = {
+      {whole("none|no|false|off|0|disabled|not used|(no|without)" + one), NamedPolicy::None},
+      {whole("(remat|remat_policy|recompute|ac|activation checkpointing)?[ :=]*full" + maybe +
+             "( *[,(]? *((method[ =:]*)?uniform[ ,:=]*(1( layers?)?)?|(all|every|each)( the)? layers?)[)]?)?" + beside),
        NamedPolicy::Full},
-      {"(activation|gradient)s?[-_ ]checkpoint(s|ing)|checkpoint[-_ ]activations?|ac", NamedPolicy::Full},
-      {"(selective" + maybe + "[ ,:(]*)?(core[-_ ]?)?att(entio)?n( only)?[)]?", NamedPolicy::Attention},
-      {"selective" + maybe + beside, NamedPolicy::Selective},
-      {"yes|y|true|on|1", NamedPolicy::Unclear}};
+      {whole("(activation|gradient)s?[-_ ]checkpoint(s|ing)|checkpoint[-_ ]activations?|ac"), NamedPolicy::Full},
+      {whole("(selective" + maybe + "[ ,:(]*)?(core[-_ ]?)?att(entio)?n( only)?[)]?"), NamedPolicy::Attention},
+      {whole("selective" + maybe + beside), NamedPolicy::Selective},
+      {whole("yes|y|true|on|1"), NamedPolicy::Unclear}};
   return words;
 }
 
 NamedPolicy policyOf(llvm::StringRef text) {
   for (const PolicyWords &words : policyWords())
-    if (llvm::Regex("^(" + words.pattern + ")$").match(text))
+    if (words.cell.match(text))
       return words.policy;
   return NamedPolicy::Unknown;
 }
@@ -67,12 +67,13 @@ double shareOfSecondProducts(const TransformerShape &model) {
 /// layers as have the products that are made again, and what is cheap of the others; experts by themselves do not
 /// count there, and half of the layers are taken.
 RecomputeSetting selective(Fields &fields, const Measurement &row) {
+  static const Words torchtitan("torchtitan"), wholeLayers("selective layer|(every|each) (other|second) layer");
   const std::string software = softwareOf(fields);
-  if (!hasWords(software, "torchtitan"))
+  if (!hasWords(software, torchtitan))
     return RecomputeChoice::Attention;
   if (row.layout.pipeline > 1)
     fields.leaveOut("every second product is recomputed in each of several stages");
-  const bool isOfLayers = hasWords(software, "selective layer|(every|each) (other|second) layer");
+  const bool isOfLayers = hasWords(software, wholeLayers);
   const double share = isOfLayers || row.model.experts > 0 ? 0.5 : shareOfSecondProducts(row.model);
   const double layers = std::floor(share * static_cast<double>(row.model.layers) + (isOfLayers ? 0 : 0.5));
   return {RecomputeChoice::Full, std::max<int64_t>(1, static_cast<int64_t>(layers)),
@@ -85,7 +86,8 @@ std::optional<int64_t> layersOfBlock(llvm::StringRef text) {
   static constexpr llvm::StringLiteral others[] = {
       "full",  "recompute", "recomputation", "granularity", "method", "num",   "layer", "layers",  "per", "each",
       "first", "of",        "the",           "in",          "stage",  "chunk", "sp",    "parallel"};
-  if (llvm::Regex("(^|[ ,:=(])-[0-9]").match(text)) // a number below 0
+  static const Pattern belowZero("(^|[ ,:=(])-[0-9]");
+  if (belowZero.match(text))
     return std::nullopt;
   llvm::SmallVector<llvm::StringRef> words;
   llvm::SplitString(text, words, " ,;:=()[]_+&-");
@@ -143,7 +145,8 @@ RecomputeSetting settingOfBlock(Fields &fields, int64_t layers, const Measuremen
 void setRecompute(Fields &fields, Measurement &row) {
   if (std::optional<RecomputeSetting> setting = settingOf(fields, row))
     row.layout.recompute = *setting;
-  if (llvm::Regex("remat_policy=[a-z_]*offload").match(fields.text("notes")))
+  static const Pattern remat("remat_policy=[a-z_]*offload", Letters::AsWritten);
+  if (remat.match(fields.text("notes")))
     fields.leaveOut("activations are moved to the host");
   else if (movesToHost(fields.text("notes")) || movesToHost(fields.text("recompute")) ||
            movesToHost(fields.text("zero_stage")))

@@ -2,7 +2,6 @@
 #include "Remarks.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Regex.h"
 
 #include <string>
 
@@ -32,28 +31,17 @@ constexpr llvm::StringLiteral unstatedBehind =
     "^ *[=:(,]? *((is|are|was|were) )?(not (stated|given|printed|reported|specified|mentioned|said|known|documented|"
     "disclosed|recorded|clear)|un(stated|known|specified|reported|documented|clear)|n/a|[?])";
 
-bool findsIn(llvm::StringRef text, const std::string &pattern) {
-  return llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text);
-}
-
-std::string asWords(llvm::StringRef pattern) { return ("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str(); }
-
 /// A pattern of words that stand right in front of others.
-llvm::Regex inFront(llvm::StringRef words) {
-  return llvm::Regex(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str(), llvm::Regex::IgnoreCase);
-}
+Pattern inFront(llvm::StringRef words) { return Pattern(("(^|[^0-9a-z])(" + words + ")((the|a|an|any) )?$").str()); }
 
-/// The first whole words that a pattern matches, behind which no words of one pattern stand and in front of which none
-/// of another.
-std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, llvm::StringRef pattern, const llvm::Regex &forbidden,
-                                           const llvm::Regex &behind) {
-  const llvm::Regex words(asWords(pattern), llvm::Regex::IgnoreCase);
-  llvm::SmallVector<llvm::StringRef, 8> groups;
-  for (llvm::StringRef rest = text; words.match(rest, &groups);) {
-    const llvm::StringRef found = groups[2];
-    rest = rest.substr(static_cast<size_t>(found.end() - rest.begin()));
-    const llvm::StringRef front = text.take_front(static_cast<size_t>(found.begin() - text.begin()));
-    if (!behind.match(rest) && !forbidden.match(front))
+/// The first of the words behind which no words of one pattern stand and in front of which none of another.
+std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, const Words &words, const Pattern *forbidden,
+                                           const Pattern &behind) {
+  llvm::StringRef rest = text;
+  while (std::optional<llvm::StringRef> found = words.firstIn(rest)) {
+    rest = rest.substr(static_cast<size_t>(found->end() - rest.begin()));
+    const llvm::StringRef front = text.take_front(static_cast<size_t>(found->begin() - text.begin()));
+    if (!behind.match(rest) && !(forbidden && forbidden->match(front)))
       return found;
   }
   return std::nullopt;
@@ -61,50 +49,56 @@ std::optional<llvm::StringRef> wordsBeside(llvm::StringRef text, llvm::StringRef
 
 } // namespace
 
-std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, size_t group) {
+std::optional<int64_t> numberIn(llvm::StringRef text, const Pattern &pattern, size_t group) {
   llvm::SmallVector<llvm::StringRef, 5> groups;
   int64_t number = 0;
-  if (llvm::Regex(pattern, llvm::Regex::IgnoreCase).match(text, &groups) && !groups[group].getAsInteger(10, number))
+  if (pattern.match(text, groups) && !groups[group].getAsInteger(10, number))
     return number;
   return std::nullopt;
 }
 
-bool hasWords(llvm::StringRef text, llvm::StringRef pattern) { return findsIn(text, asWords(pattern)); }
+bool hasWords(llvm::StringRef text, const Words &words) { return words.firstIn(text).has_value(); }
 
-bool isStated(llvm::StringRef text, llvm::StringRef pattern) {
-  static const llvm::Regex nowhere("$^."), behind(unstatedBehind, llvm::Regex::IgnoreCase);
-  return wordsBeside(text, pattern, nowhere, behind).has_value();
+bool isStated(llvm::StringRef text, const Words &words) {
+  static const Pattern behind(unstatedBehind);
+  return wordsBeside(text, words, /*forbidden=*/nullptr, behind).has_value();
 }
 
-bool isOn(llvm::StringRef text, llvm::StringRef pattern) {
-  static const llvm::Regex forbidden = inFront(denied);
-  static const llvm::Regex behind(("(" + deniedBehind + ")|(" + unstatedBehind + ")").str(), llvm::Regex::IgnoreCase);
-  return wordsBeside(text, pattern, forbidden, behind).has_value();
+bool isOn(llvm::StringRef text, const Words &words) {
+  static const Pattern forbidden = inFront(denied);
+  static const Pattern behind(("(" + deniedBehind + ")|(" + unstatedBehind + ")").str());
+  return wordsBeside(text, words, &forbidden, behind).has_value();
 }
 
-std::optional<llvm::StringRef> ownWords(llvm::StringRef text, llvm::StringRef pattern) {
-  static const llvm::Regex forbidden = inFront((denied + "|" + compared).str());
-  static const llvm::Regex behind(deniedBehind, llvm::Regex::IgnoreCase);
-  return wordsBeside(text, pattern, forbidden, behind);
+std::optional<llvm::StringRef> ownWords(llvm::StringRef text, const Words &words) {
+  static const Pattern forbidden = inFront((denied + "|" + compared).str());
+  static const Pattern behind(deniedBehind);
+  return wordsBeside(text, words, &forbidden, behind);
 }
 
-bool isOwn(llvm::StringRef text, llvm::StringRef pattern) { return ownWords(text, pattern).has_value(); }
+bool isOwn(llvm::StringRef text, const Words &words) { return ownWords(text, words).has_value(); }
 
 bool saysOutOfMemory(llvm::StringRef text) {
   constexpr llvm::StringLiteral out = "(oom(ed|s)?|out[-_ ]?of[-_ ]?memory([-_ ]?error)?)";
-  return hasWords(text, out) && !hasWords(text, ("(no|not|non|never|without)[ -]+(run |ran |go )?" + out).str());
+  static const Words some(out), none(("(no|not|non|never|without)[ -]+(run |ran |go )?" + out).str());
+  return hasWords(text, some) && !hasWords(text, none);
 }
 
-bool saysBinaryUnits(llvm::StringRef text) { return findsIn(text, "(^|[^a-z])gib($|[^a-z/])"); }
+bool saysBinaryUnits(llvm::StringRef text) {
+  static const Pattern unit("(^|[^a-z])gib($|[^a-z/])");
+  return unit.match(text);
+}
 
-bool saysDecimalUnits(llvm::StringRef text) { return findsIn(text, "(^|[^0-9 a-z-]|[^0-9 -][ -])gb($|[^0-9a-z/=])"); }
+bool saysDecimalUnits(llvm::StringRef text) {
+  static const Pattern unit("(^|[^0-9 a-z-]|[^0-9 -][ -])gb($|[^0-9a-z/=])");
+  return unit.match(text);
+}
 
 std::optional<int64_t> classesIn(llvm::StringRef text) {
-  const llvm::Regex pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))",
-                            llvm::Regex::IgnoreCase);
+  static const Pattern pattern("vocab ([0-9]{1,3}(,[0-9]{3})+|[0-9]+)($|[^0-9a-z,. ]|[,. ]($|[^0-9]))");
   llvm::SmallVector<llvm::StringRef, 5> groups;
   int64_t number = 0;
-  if (!pattern.match(text, &groups))
+  if (!pattern.match(text, groups))
     return std::nullopt;
   std::string digits = groups[1].str();
   llvm::erase(digits, ',');
@@ -112,16 +106,20 @@ std::optional<int64_t> classesIn(llvm::StringRef text) {
 }
 
 std::optional<int64_t> stageIn(llvm::StringRef text) {
-  if (std::optional<llvm::StringRef> stage = ownWords(text, "zero[-_ ]?(stage)?[-_ ]*[=:]?[ ]*[0-9]"))
+  static const Words numbered("zero[-_ ]?(stage)?[-_ ]*[=:]?[ ]*[0-9]"), besideHosts(zeroInfinity);
+  static const Words unsharded("no[-_ ]?shard"), gradients("shard[-_ ]?grad[-_ ]?op");
+  static const Words everything((shardsOverAll + "|" + shardsInGroups).str());
+  static const Words optimizer("dist(ributed)?[-_ ]?opt(im|imi[sz]er)?");
+  if (std::optional<llvm::StringRef> stage = ownWords(text, numbered))
     return stage->back() - '0';
-  if (isOwn(text, zeroInfinity))
+  if (isOwn(text, besideHosts))
     return 3;
-  const bool cutsNothing = hasWords(text, "no[-_ ]?shard");
-  if (!cutsNothing && isOwn(text, "shard[-_ ]?grad[-_ ]?op"))
+  const bool cutsNothing = hasWords(text, unsharded);
+  if (!cutsNothing && isOwn(text, gradients))
     return 2;
-  if (!cutsNothing && isOwn(text, (shardsOverAll + "|" + shardsInGroups).str()))
+  if (!cutsNothing && isOwn(text, everything))
     return 3;
-  if (isOwn(text, "dist(ributed)?[-_ ]?opt(im|imi[sz]er)?"))
+  if (isOwn(text, optimizer))
     return 1;
   return std::nullopt;
 }
@@ -129,35 +127,39 @@ std::optional<int64_t> stageIn(llvm::StringRef text) {
 std::optional<int64_t> stageOfCell(llvm::StringRef text) {
   if (std::optional<int64_t> stage = stageIn(("zero " + text).str()))
     return stage;
-  if (std::optional<int64_t> stage = numberIn(text, "(^|[^0-9a-z])z-?([0-9])($|[^0-9a-z])", /*group=*/2))
-    return stage;
+  static const Pattern numbered("(^|[^0-9a-z])z-?([0-9])($|[^0-9a-z])");
   // A cell that still names FSDP denies FSDP: "FSDP=0".
-  return hasWords(text, "no|none|off|fsdp2?|d?dp|data[- ]parallel(ism)?|no[-_ ]?shard") ? std::optional<int64_t>(0)
-                                                                                        : std::nullopt;
+  static const Words nothing("no|none|off|fsdp2?|d?dp|data[- ]parallel(ism)?|no[-_ ]?shard");
+  if (std::optional<int64_t> stage = numberIn(text, numbered, /*group=*/2))
+    return stage;
+  return hasWords(text, nothing) ? std::optional<int64_t>(0) : std::nullopt;
 }
 
 std::optional<int64_t> tensorOfExpertsIn(llvm::StringRef text) {
-  return numberIn(
-      text, "(^|[^0-9a-z])(etp|expert[-_ ]tensor[-_ ]parallel([-_ ](model|size|degree))*)[ =:]*([0-9]+)($|[^0-9])",
-      /*group=*/5);
+  static const Pattern pattern(
+      "(^|[^0-9a-z])(etp|expert[-_ ]tensor[-_ ]parallel([-_ ](model|size|degree))*)[ =:]*([0-9]+)($|[^0-9])");
+  return numberIn(text, pattern, /*group=*/5);
 }
 
-bool cutsWithinGroups(llvm::StringRef text) { return isOwn(text, shardsInGroups); }
+bool cutsWithinGroups(llvm::StringRef text) {
+  static const Words words(shardsInGroups);
+  return isOwn(text, words);
+}
 
 bool movesToHost(llvm::StringRef text) {
-  constexpr llvm::StringLiteral moved =
+  static const Words moved(
       "((cpu|host|nvme|ssd|disk|zero|deepspeed|full|fine-grained|activations?|optimi[sz]er|parameters?|params?|states?|"
-      "gradients?|weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?";
-  static const llvm::Regex other(
-      "(^|[^0-9a-z])(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+"
-      "offload[a-z]*",
-      llvm::Regex::IgnoreCase);
-  std::string own = text.str();
-  while (other.match(own))
-    own = other.sub("\\1", own);
-  return isOwn(own, moved) || isOwn(own, (zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
+      "gradients?|weights?|or|and)[-_ ]+)*offload(s|ed|er|ing)?([-_.][a-z]+)*( to (the )?(cpu|host|nvme))?");
+  static const Words ofHosts((zeroInfinity + "|(deepspeed)?cpu[-_ ]?adam").str());
+  static const Pattern other(
+      "(^|[^0-9a-z])(sharp|nic|network|collectives?|communication|tcp|protocol|dpu|rdma)[-_ ]+offload[a-z]*");
+  const std::string own = other.replaceAll("\\1", text);
+  return isOwn(own, moved) || isOwn(own, ofHosts);
 }
 
-bool trainsAdapters(llvm::StringRef text) { return isOwn(text, "q?lora|dora|adapters? only"); }
+bool trainsAdapters(llvm::StringRef text) {
+  static const Words adapters("q?lora|dora|adapters? only");
+  return isOwn(text, adapters);
+}
 
 } // namespace apc

@@ -1,6 +1,8 @@
 // Words of remarks and cells, as whoever collects measurements writes them.
 #pragma once
 
+#include "Pattern.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -8,24 +10,23 @@
 
 namespace apc {
 
-/// The number in a group of the first match of a pattern in `text`, in any case.
-std::optional<int64_t> numberIn(llvm::StringRef text, llvm::StringRef pattern, size_t group = 1);
+/// The number in a group of the first match of a pattern in `text`.
+std::optional<int64_t> numberIn(llvm::StringRef text, const Pattern &pattern, size_t group = 1);
 
-/// Whether a pattern matches whole words of `text`, in any case: "zb-?v" is not in "zb-vocab".
-bool hasWords(llvm::StringRef text, llvm::StringRef pattern);
+bool hasWords(llvm::StringRef text, const Words &words);
 
 /// Words that are there to say something, be it that they are off: not "torch.compile not stated", "FSDP: unknown".
-bool isStated(llvm::StringRef text, llvm::StringRef pattern);
+bool isStated(llvm::StringRef text, const Words &words);
 
 /// Words that are stated, neither denied nor off: not "no FSDP", "FSDP=0", "FSDP: off".
-bool isOn(llvm::StringRef text, llvm::StringRef pattern);
+bool isOn(llvm::StringRef text, const Words &words);
 
 /// Words that are neither denied nor off and tell of the row itself, which may leave them unstated: not "vs FSDP",
 /// "compared with FSDP", "faster than FSDP".
-bool isOwn(llvm::StringRef text, llvm::StringRef pattern);
+bool isOwn(llvm::StringRef text, const Words &words);
 
 /// The first such words: "ZeRO-1" in "faster than ZeRO-3; ZeRO-1".
-std::optional<llvm::StringRef> ownWords(llvm::StringRef text, llvm::StringRef pattern);
+std::optional<llvm::StringRef> ownWords(llvm::StringRef text, const Words &words);
 
 /// "OOM (-1)", "out of memory" and "OutOfMemoryError", but not "no OOM".
 bool saysOutOfMemory(llvm::StringRef text);

@@ -76,6 +76,15 @@ constexpr KnownRuntime known[] = {
     {"levanter", "xla"},
     {"xla", "xla"}};
 
+/// The first that a row of so many devices names; null where there is none.
+const KnownRuntime *runtimeIn(llvm::StringRef text, int64_t devices) {
+  static const std::vector<Words> words = wordsOf(known, &KnownRuntime::words);
+  for (const auto &[each, own] : llvm::zip_equal(known, words))
+    if (devices >= each.fewestDevices && isOwn(text, own))
+      return &each;
+  return nullptr;
+}
+
 /// The runtime of a row that names no known framework: that of plans, where PyTorch runs on the devices.
 llvm::StringRef usualRuntime(llvm::StringRef cluster) {
   return cluster.starts_with("tpu") ? "xla" : cluster.starts_with("atlas") ? "mindspore" : "torch-compiled";
@@ -83,10 +92,10 @@ llvm::StringRef usualRuntime(llvm::StringRef cluster) {
 
 /// PyTorch's compiler is said to run, or to rest; else as the framework has it.
 llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
-  constexpr llvm::StringLiteral compiler = "(torch[._])?compil(e|ed|er|ation)";
+  static const Words compiler("(torch[._])?compil(e|ed|er|ation)"), eager("eager");
   if (isOn(text, compiler))
     return "torch-compiled";
-  return isStated(text, compiler) || hasWords(text, "eager") ? "torch-eager" : usual;
+  return isStated(text, compiler) || hasWords(text, eager) ? "torch-eager" : usual;
 }
 
 /// Root mean square norms are no kernel of PyTorch's (torchtitan/models/norms.py, RMSNorm; transformers
@@ -95,28 +104,32 @@ llvm::StringRef torchRuntime(llvm::StringRef text, llvm::StringRef usual) {
 /// (torchtitan/components/loss.py), which rows or their dates must say. Both in numbers of 16 or 8 bits, for which the
 /// bytes were counted.
 llvm::StringRef torchRuntimeOf(llvm::StringRef text, llvm::StringRef usual, const Measurement &row) {
-  constexpr llvm::StringLiteral kernel = "(fused|triton|liger|apex)[-_ ]?((rms|layer)?[-_ ]?norms?|kernels?)|liger";
-  constexpr llvm::StringLiteral withLoss = "compiled loss|loss (is |was )?compiled";
-  constexpr llvm::StringLiteral sinceMarch = "2025[-_/]?(0[3-9]|1[0-2])([-_/]?[0-3][0-9])?|202[6-9]([-_/]?[01][0-9])*";
+  static const Words kernel("(fused|triton|liger|apex)[-_ ]?((rms|layer)?[-_ ]?norms?|kernels?)|liger");
+  static const Words withLoss("compiled loss|loss (is |was )?compiled"), torchtitan("torchtitan");
+  static const Words sinceMarch("2025[-_/]?(0[3-9]|1[0-2])([-_/]?[0-3][0-9])?|202[6-9]([-_/]?[01][0-9])*");
   const llvm::StringRef runtime = torchRuntime(text, usual);
   if (row.precision == PrecisionChoice::Fp32)
     return runtime;
   if (runtime == "torch-eager" && row.model.hasRmsNorm && !isOn(text, kernel))
     return "torch-eager-rms";
-  const bool isOfLayers = isOwn(text, "torchtitan") && !isOn(text, withLoss) && !hasWords(text, sinceMarch);
+  const bool isOfLayers = isOwn(text, torchtitan) && !isOn(text, withLoss) && !hasWords(text, sinceMarch);
   return runtime == "torch-compiled" && isOfLayers ? "torch-compiled-layers" : runtime;
 }
 
 /// Asked for in Megatron-DeepSpeed and GPT-NeoX as well, which are then taken as Megatron-LM with it.
-constexpr llvm::StringLiteral fusedAttention =
-    "(use[-_])?flash([-_ ]?(attn|attention))?[-_ ]?(v?[0-9])?|transformer[-_ ]?engine|te|fused[-_ ]attention";
+const Words &fusedAttention() {
+  static const Words words(
+      "(use[-_])?flash([-_ ]?(attn|attention))?[-_ ]?(v?[0-9])?|transformer[-_ ]?engine|te|fused[-_ ]attention");
+  return words;
+}
 
 /// Megatron-LM without its core had fused attention where it was asked for (NVIDIA/Megatron-LM megatron/arguments.py:
 /// --use-flash-attn, --transformer-impl with the default "local"), and on Hopper, which Transformer Engine came with.
 llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
   const bool isNew = cluster.starts_with("dgx-h") || cluster.starts_with("dgx-b") || cluster.starts_with("gb");
-  const bool isNamed = isStated(text, fusedAttention) || hasWords(text, "unfused");
-  const bool isFused = isOn(text, fusedAttention) || (isNew && !isNamed);
+  static const Words unfused("unfused");
+  const bool isNamed = isStated(text, fusedAttention()) || hasWords(text, unfused);
+  const bool isFused = isOn(text, fusedAttention()) || (isNew && !isNamed);
   return isFused ? "megatron-2023" : "megatron-2023-unfused";
 }
 
@@ -124,7 +137,7 @@ llvm::StringRef megatronRuntime(llvm::StringRef text, llvm::StringRef cluster) {
 /// tensor parallelism they are taken in turn all the same, for its gathers, which no trainer sends ahead, would go
 /// beside kernels as well.
 bool overlapsSums(llvm::StringRef text, bool usually) {
-  constexpr llvm::StringLiteral sums = "overlap[-_ ]grad[-_ ](reduce|sync)";
+  static const Words sums("overlap[-_ ]grad[-_ ](reduce|sync)");
   return isOn(text, sums) || (usually && !isStated(text, sums));
 }
 
@@ -132,10 +145,10 @@ bool overlapsSums(llvm::StringRef text, bool usually) {
 bool widensSums(llvm::StringRef text, bool usually) {
   constexpr llvm::StringLiteral reduced =
       "(grad(ient)?s?[-_ ])?(reduce|reduction)[-_ ](dtype|in|precision)[-_ =:]*(torch[.])?";
-  const std::string wide =
-      (reduced + "(fp32|float32)|(fp32|float32|32-bit)[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str();
-  const std::string narrow =
-      (reduced + "(bf16|bfloat16|fp16|float16)|bf16[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str();
+  static const Words wide(
+      (reduced + "(fp32|float32)|(fp32|float32|32-bit)[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str());
+  static const Words narrow(
+      (reduced + "(bf16|bfloat16|fp16|float16)|bf16[-_ ]grad(ient)?s?[-_ ](reduction|reduce|sums?)").str());
   if (isStated(text, wide))
     return isOn(text, wide);
   return isOn(text, narrow) ? false : usually;
@@ -144,7 +157,7 @@ bool widensSums(llvm::StringRef text, bool usually) {
 } // namespace
 
 void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, Measurement &into) {
-  constexpr llvm::StringLiteral tf32 = "(allow[-_ ]?)?tf32";
+  static const Words tf32("(allow[-_ ]?)?tf32");
   if (fields.isLeftOut() || into.precision != PrecisionChoice::Fp32 || !(isOwn(precision, tf32) || isOwn(notes, tf32)))
     return;
   const Device device = llvm::cantFail(loadCluster(into.cluster)).pool.device;
@@ -162,10 +175,8 @@ void setTf32(Fields &fields, llvm::StringRef precision, llvm::StringRef notes, M
 }
 
 void setRuntime(llvm::StringRef text, Measurement &into) {
-  const auto *found = llvm::find_if(
-      known, [&](const KnownRuntime &each) { return into.devices >= each.fewestDevices && isOwn(text, each.words); });
   llvm::StringRef runtime = usualRuntime(into.cluster);
-  if (found != std::end(known)) {
+  if (const KnownRuntime *found = runtimeIn(text, into.devices)) {
     runtime = found->runtime;
     into.widensGradients = found->widensGradients;
     into.model.dispatch = found->dispatch;
@@ -177,7 +188,7 @@ void setRuntime(llvm::StringRef text, Measurement &into) {
     runtime = torchRuntimeOf(text, runtime, into);
   if (runtime == "megatron-2023-unfused")
     runtime = megatronRuntime(text, into.cluster);
-  if (runtime == "megatron-2021" && isOn(text, fusedAttention))
+  if (runtime == "megatron-2021" && isOn(text, fusedAttention()))
     runtime = "megatron-2023";
   into.runtime = runtime.str();
 }

@@ -5,7 +5,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 
 namespace apc {
 
@@ -15,15 +14,15 @@ constexpr int64_t mostClasses = int64_t(1) << 30, mostExperts = int64_t(1) << 15
 
 /// Cells of dense models: "none", "0", "0/0".
 bool saysDense(llvm::StringRef text) {
-  return llvm::Regex("^(none|no|dense|0( ?/ ?0)?)$", llvm::Regex::IgnoreCase).match(text);
+  static const Pattern dense("^(none|no|dense|0( ?/ ?0)?)$");
+  return dense.match(text);
 }
 
 /// "8/2", "8x2", "8, 2", "8 top-2", "8 experts (top 2)".
 bool readExperts(llvm::StringRef text, TransformerShape &shape) {
-  const llvm::Regex pattern("^([0-9]+)( experts?)?( *[/x,:-] *|[ ,]*[(]?top[-_ ]?k?[-=: ]*)([0-9]+)[)]?$",
-                            llvm::Regex::IgnoreCase);
+  static const Pattern pattern("^([0-9]+)( experts?)?( *[/x,:-] *|[ ,]*[(]?top[-_ ]?k?[-=: ]*)([0-9]+)[)]?$");
   llvm::SmallVector<llvm::StringRef, 5> groups;
-  return pattern.match(text, &groups) && !groups[1].getAsInteger(10, shape.experts) &&
+  return pattern.match(text, groups) && !groups[1].getAsInteger(10, shape.experts) &&
          !groups[4].getAsInteger(10, shape.chosenExperts) && shape.experts >= 1 && shape.experts <= mostExperts &&
          shape.chosenExperts >= 1 && shape.chosenExperts <= shape.experts;
 }

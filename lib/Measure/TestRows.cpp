@@ -135,7 +135,8 @@ void setLayoutOfTest(Fields &fields, Measurement &row) {
 /// A number of micro-batches in a group of the interleaved schedule that is not the one that plans have.
 void checkGroupSize(Fields &fields, const Measurement &row) {
   constexpr llvm::StringLiteral argument = "microbatch-group-size-per-virtual-pipeline-stage";
-  const std::optional<int64_t> stated = numberIn(fields.text("notes"), (argument + "=([0-9]+)").str());
+  static const Pattern number((argument + "=([0-9]+)").str());
+  const std::optional<int64_t> stated = numberIn(fields.text("notes"), number);
   const ParallelDegrees &layout = row.layout;
   if (!stated || layout.numChunks() == 1 || !layout.microBatch || layout.data * *layout.microBatch == 0)
     return;

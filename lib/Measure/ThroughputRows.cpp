@@ -23,7 +23,7 @@ bool hasTwoCopies(const ParallelDegrees &layout) {
 }
 
 struct ScheduleName {
-  llvm::StringLiteral pattern, schedule;
+  llvm::StringLiteral words, schedule;
   int64_t chunks;
 };
 
@@ -43,22 +43,24 @@ constexpr ScheduleName scheduleNames[] = {{"gpipe|afab|all[- ]forward[-, ]+all[-
 void setSchedule(Fields &fields, ParallelDegrees &layout) {
   const std::string cell = fields.text("schedule").str();
   const std::string words = cell.empty() ? (fields.text("table_or_url") + "; " + fields.text("notes")).str() : cell;
-  auto isNamed = [&](llvm::StringRef name) { return isOwn(words, name); };
+  static const std::vector<Words> names = wordsOf(scheduleNames, &ScheduleName::words);
+  static const Words usual("1f1b"), interleaved("interleaved"), withoutBubble("zero[ -]?bubble|zb");
+  auto isNamed = [&](const Words &name) { return isOwn(words, name); };
   size_t found = 0;
-  for (const ScheduleName &name : scheduleNames)
-    if (isNamed(name.pattern)) {
+  for (const auto &[name, own] : llvm::zip_equal(scheduleNames, names))
+    if (isNamed(own)) {
       ++found;
       layout.schedule = name.schedule.str();
       layout.chunks = name.chunks > 1 ? std::optional(name.chunks) : std::nullopt;
     }
-  const bool isUsual = isNamed("1f1b");
+  const bool isUsual = isNamed(usual);
   if (found > 1 || (found == 1 && isUsual))
     fields.leaveOut("several schedules are named");
-  if (found == 0 && isNamed("zero[ -]?bubble|zb"))
+  if (found == 0 && isNamed(withoutBubble))
     fields.leaveOut("a schedule without bubble is named, but not which");
-  else if (found == 0 && !cell.empty() && !isUsual && !isNamed("interleaved"))
+  else if (found == 0 && !cell.empty() && !isUsual && !isNamed(interleaved))
     fields.leaveOut("schedule unknown: " + cell);
-  if (!cell.empty() && isNamed("interleaved") && layout.numChunks() == 1)
+  if (!cell.empty() && isNamed(interleaved) && layout.numChunks() == 1)
     fields.leaveOut("chunks of an interleaved schedule are not stated");
   if (hasTwoCopies(layout))
     fields.leaveOut("the schedule " + layout.schedule + " runs two copies of the model, and here a model has one");
@@ -68,7 +70,7 @@ void setSchedule(Fields &fields, ParallelDegrees &layout) {
 /// reduce gradients behind the last micro-batch, and its trainers keep parameters gathered until then
 /// (pytorch/torchtitan, reshard_after_forward): that is stage 1. Megatron's own FSDP cuts with every micro-batch.
 int64_t besidePipeline(int64_t zero, const Fields &fields, const ParallelDegrees &layout) {
-  constexpr llvm::StringLiteral fsdpOfMegatron = "megatron[- _]?fsdp";
+  static const Words fsdpOfMegatron("megatron[- _]?fsdp");
   const bool cutsAlways =
       isOwn(fields.text("zero_stage"), fsdpOfMegatron) || isOwn(fields.text("notes"), fsdpOfMegatron);
   return layout.pipeline > 1 && zero > 1 && !cutsAlways ? 1 : zero;
@@ -92,12 +94,12 @@ int64_t zeroOf(Fields &fields) {
 std::optional<int64_t> shardOf(Fields &fields, const ParallelDegrees &layout) {
   const int64_t ranks = layout.data * layout.context;
   const std::string words = "zero " + fields.text("zero_stage").str() + " " + fields.text("notes").str();
+  static const Pattern ofSlices("([0-9]+) slice"), stated("(fsdp|shard)[ =:]+([0-9]+)");
   int64_t own = ranks;
-  if (int64_t slices = numberIn(words, "([0-9]+) slice").value_or(1); slices > 1 && layout.zero == 3)
+  if (int64_t slices = numberIn(words, ofSlices).value_or(1); slices > 1 && layout.zero == 3)
     own = ranks % slices == 0 ? ranks / slices : 0;
   else if (cutsWithinGroups(words))
-    own = numberIn(words, "(fsdp|shard)[ =:]+([0-9]+)", /*group=*/2)
-              .value_or(fields.whole("gpus_per_node", 0, /*least=*/0) / layout.tensor);
+    own = numberIn(words, stated, /*group=*/2).value_or(fields.whole("gpus_per_node", 0, /*least=*/0) / layout.tensor);
   if (own == ranks)
     return std::nullopt;
   if (own < 1 || ranks % own != 0)
@@ -134,7 +136,8 @@ void setLayout(Fields &fields, Measurement &row) {
   if (zero > 3)
     fields.leaveOut("ZeRO stage unknown");
   layout.zero = static_cast<int>(besidePipeline(zero, fields, layout));
-  const bool isImplied = isOfRecipe(fields) || hasWords(fields.text("recompute"), "sp|sequence[- ]parallel(ism)?");
+  static const Words sequences("sp|sequence[- ]parallel(ism)?");
+  const bool isImplied = isOfRecipe(fields) || hasWords(fields.text("recompute"), sequences);
   layout.cutsSequences =
       fields.isYes("seq_parallel") || (fields.text("seq_parallel").empty() && layout.tensor > 1 && isImplied);
   if (zero > 0 && layout.data * layout.context > 1)
@@ -154,9 +157,9 @@ std::string usesOf(Fields &fields) {
   const std::string upper = cell.upper();
   if (llvm::StringRef(upper).find_first_not_of((letters + between).str()) == llvm::StringRef::npos)
     return upper;
-  const std::string named = std::string(hasWords(cell, "times?") ? "T" : "") +
-                            (hasWords(cell, "mem(ory)?") ? "M" : "") +
-                            (hasWords(cell, "feasib(le|ility)|outcomes?|oom") ? "F" : "");
+  static const Words times("times?"), memory("mem(ory)?"), outcome("feasib(le|ility)|outcomes?|oom");
+  const std::string named = std::string(hasWords(cell, times) ? "T" : "") + (hasWords(cell, memory) ? "M" : "") +
+                            (hasWords(cell, outcome) ? "F" : "");
   if (named.empty())
     fields.leaveOut("use '" + cell.str() + "' is none of T (time), M (memory) and F (outcome)");
   return named;
@@ -207,8 +210,8 @@ std::string softwareOf(const Fields &fields) {
 }
 
 bool isOfRecipe(const Fields &fields) {
-  return hasWords(fields.text("notes"), "nemo 2(\\.0)? recipe") &&
-         hasWords(fields.text("model_family"), "llama-?3(\\.1)?-(8|70)b");
+  static const Words recipe("nemo 2([.]0)? recipe"), model("llama-?3([.]1)?-(8|70)b");
+  return hasWords(fields.text("notes"), recipe) && hasWords(fields.text("model_family"), model);
 }
 
 Measurement readThroughputRow(const CsvTable &table, const CsvRow &cells) {

@@ -58,8 +58,7 @@ std::optional<size_t> dimWith(llvm::ArrayRef<int64_t> dims, int64_t count, int64
 }
 
 /// Are all elements the numbers, `inner` times each, again and again?
-bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements,
-                llvm::function_ref<std::optional<int64_t>(int64_t)> at) {
+template <typename At> bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements, At at) {
   for (int64_t element = 0, number = 0; element < numElements; number = number + 1 < numbers.count ? number + 1 : 0)
     for (const int64_t end = element + inner; element < end; ++element)
       if (at(element) != numbers.first + numbers.step * number)
@@ -68,8 +67,8 @@ bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements,
 }
 
 /// Numbers in row-major order, of which `at(i)` gives one, or none that is not whole.
-std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, int64_t numElements,
-                                            llvm::function_ref<std::optional<int64_t>(int64_t)> at) {
+template <typename At>
+std::optional<Progression> progressionAmong(llvm::ArrayRef<int64_t> dims, int64_t numElements, At at) {
   std::optional<int64_t> first = at(0), other = first;
   int64_t inner = 0; ///< how many numbers stand before the first one that differs
   while (other == first && ++inner < numElements)

@@ -31,7 +31,7 @@ TEST_CASE(
     "a search under another limit than the user's leaves half of the gap tolerance to the bound of all programs") {
   std::mt19937_64 random(77);
   size_t numUnderUsersLimit = 0, numOthers = 0;
-  for (size_t index = 0; index < (isSanitized ? 15 : 60); ++index) {
+  for (size_t index = 0; index < (isSanitized ? 8 : 30); ++index) {
     OpGraph graph = randomGraph(random);
     PlanRequest request;
     request.mode = StepMode::Infer;
@@ -51,6 +51,6 @@ TEST_CASE(
       CHECK((call.gapTolerance == 0.0625 || (isUsers && call.gapTolerance == 0.125)));
     }
   }
-  CHECK(numUnderUsersLimit > (isSanitized ? 12 : 60));
-  CHECK(numOthers > (isSanitized ? 0 : 5));
+  CHECK(numUnderUsersLimit > (isSanitized ? 6 : 30));
+  CHECK(numOthers > (isSanitized ? 0 : 2));
 }

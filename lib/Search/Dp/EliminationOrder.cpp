@@ -186,6 +186,10 @@ EliminationOrder makeOrderOfTables(const ReducedProblem &reduced, uint64_t large
     ofBest = quality;
   };
   tryFinishing();
+  // A trial takes longer than an order of small tables.
+  constexpr double workOfTrial = 1000; // for each node
+  if (!ofBest.isRelaxed && ofBest.work <= workOfTrial * static_cast<double>(numNodes))
+    return std::move(*best);
   // A trial costs as much as the remaining nodes, so trials at shrinking sizes cost a small multiple of the first.
   constexpr double shrinkBetweenTrials = 0.8;
   double lastTried = static_cast<double>(graph.numAlive());

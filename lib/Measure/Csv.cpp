@@ -1,9 +1,8 @@
 // Comma-separated values, cell by cell.
 #include "apc/Measure/Csv.h"
 
-#include "Pattern.h"
-
 #include "apc/Support/Error.h"
+#include "apc/Support/Pattern.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

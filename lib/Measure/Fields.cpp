@@ -1,8 +1,8 @@
 // Cells as fields.
 #include "Fields.h"
-#include "Pattern.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Pattern.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 // Words of remarks and cells, as whoever collects measurements writes them.
 #pragma once
 
-#include "Pattern.h"
+#include "Words.h"
 
 #include "llvm/ADT/StringRef.h"
 

@@ -5,6 +5,7 @@
 #include "../Onnx/External.h"
 
 #include "apc/Support/Error.h"
+#include "apc/Support/Pattern.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -272,8 +273,9 @@ bool isCountingType(mlir::Type element) {
 }
 
 bool isWeightName(llvm::StringRef name) {
-  static const llvm::Regex pattern(
-      "(^|[./:])(weight|bias|kernel|gamma|beta|running_mean|running_var|embeddings?)(:[0-9]+)?$|(_weights?|_kernel)$");
+  static const Pattern pattern(
+      "(^|[./:])(weight|bias|kernel|gamma|beta|running_mean|running_var|embeddings?)(:[0-9]+)?$|(_weights?|_kernel)$",
+      Letters::AsWritten);
   return pattern.match(name);
 }
 

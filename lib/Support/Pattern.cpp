@@ -1,5 +1,5 @@
 // Patterns by RE2.
-#include "Pattern.h"
+#include "apc/Support/Pattern.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
@@ -42,16 +42,10 @@ std::string Pattern::replaceFirst(llvm::StringRef with, llvm::StringRef text) co
 
 std::string Pattern::replaceAll(llvm::StringRef with, llvm::StringRef text) const {
   std::string replaced = text.str();
-  while (re2::RE2::Replace(&replaced, *compiled, pieceOf(with)))
-    ;
+  bool isChanged = true;
+  while (isChanged)
+    isChanged = re2::RE2::Replace(&replaced, *compiled, pieceOf(with));
   return replaced;
-}
-
-Words::Words(llvm::StringRef pattern) : pattern(("(^|[^0-9a-z])(" + pattern + ")($|[^0-9a-z])").str()) {}
-
-std::optional<llvm::StringRef> Words::firstIn(llvm::StringRef text) const {
-  llvm::SmallVector<llvm::StringRef, 8> groups;
-  return pattern.match(text, groups) ? std::optional(groups[2]) : std::nullopt;
 }
 
 } // namespace apc

@@ -5,10 +5,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 namespace re2 {
 class RE2;
@@ -16,6 +15,7 @@ class RE2;
 
 namespace apc {
 
+/// Does a letter stand for its other case, too?
 enum class Letters : uint8_t { AnyCase, AsWritten };
 
 /// An extended regular expression of POSIX over bytes, whose first match is the leftmost and there the longest.
@@ -38,26 +38,5 @@ public:
 private:
   std::shared_ptr<const re2::RE2> compiled;
 };
-
-/// A pattern of whole words, in any case: "zb-?v" is not in "zb-vocab".
-class Words {
-public:
-  explicit Words(llvm::StringRef pattern);
-
-  /// The first of them in the text; none where there are none.
-  std::optional<llvm::StringRef> firstIn(llvm::StringRef text) const;
-
-private:
-  Pattern pattern;
-};
-
-/// The words of the entries of a table, in their order.
-template <typename Entry, size_t count>
-std::vector<Words> wordsOf(const Entry (&table)[count], llvm::StringLiteral Entry::*words) {
-  std::vector<Words> all;
-  for (const Entry &entry : table)
-    all.emplace_back(entry.*words);
-  return all;
-}
 
 } // namespace apc

@@ -58,7 +58,8 @@ std::optional<size_t> dimWith(llvm::ArrayRef<int64_t> dims, int64_t count, int64
 }
 
 /// Are all elements the numbers, `inner` times each, again and again?
-template <typename At> bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements, At at) {
+template <typename At>
+bool isRepeated(const Progression &numbers, int64_t inner, int64_t numElements, At at) {
   for (int64_t element = 0, number = 0; element < numElements; number = number + 1 < numbers.count ? number + 1 : 0)
     for (const int64_t end = element + inner; element < end; ++element)
       if (at(element) != numbers.first + numbers.step * number)

@@ -312,6 +312,24 @@ TEST_CASE("A plan that recomputes on several nodes names a pipeline that is fast
   CHECK_FALSE(hasNote(asked, /*fitsWhole=*/false, /*pipelineSeconds=*/0.5));
 }
 
+TEST_CASE("No pipeline is looked for whose workers have less than a quarter of a micro-batch each") {
+  PlanRequest request = requestOf({"gpt3_6_7b_dyn.onnx", 128, "dgx-h100"});
+  request.mode = StepMode::Train;
+  request.dims["seq"] = 16;
+  request.pipeline.count = 1;
+  request.globalBatch = 4; // of one sample each, and eight devices of a node in tp
+  for (int64_t devices : {128, 256}) {
+    request.devices = devices;
+    CostedTrial trial;
+    trial.fitsWhole = false;
+    trial.pipelineSeconds = 0.5;
+    trial.searched.emplace().stepSeconds = 10;
+    const Plan plan = valueOf(trial.run(request));
+    CHECK(plan.stepSeconds == 10);
+    CHECK(plan.notes.empty() == (devices == 256));
+  }
+}
+
 TEST_CASE("A search is told the fastest layout without a pipeline beside the fastest of all") {
   PlanRequest request = tinyTraining("cross-entropy:logits");
   CostedTrial all, two;

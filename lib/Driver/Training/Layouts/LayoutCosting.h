@@ -27,6 +27,11 @@ public:
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
   /// internal ones.
   llvm::Error addNamed(const ParallelDegrees &layout, double seconds, const std::shared_ptr<WorkClock> &clock);
+  void setStep(const StepOfLayouts &step) { known.step = step; }
+  /// Layouts of a step that cannot be built are none, and no error: whoever plans it says why.
+  void leaveStepUnchecked() { hasCheckedStep = true; }
+  /// The fastest of those that were added that fits and that the request allows.
+  const std::optional<EvaluatedLayout> &fastest() const { return best; }
   /// Not all layouts were costed, for such a share of the time limit was over.
   void cutShort(double share) { known.shareOver = share; }
   /// Does a layout without a pipeline fit that recomputes nothing?

@@ -46,6 +46,7 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertN
     step->sizes.asked = askedBy(request);
   const std::string refusal = refusalOfAll(request, step->hasPins);
   LayoutCosting costing(request, open, evaluate, refusal);
+  costing.setStep(*step);
   if (refusal.empty()) {
     ExpertCosting experts(request, open, target->cluster.pool, evaluate, control, mostSeconds, costing);
     auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
@@ -61,6 +62,25 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertN
     if (llvm::Error error = costing.addNamed(layout, secondsLeft(request, begun, leastOfNamed), control.clock))
       return std::move(error);
   return costing.take(secondsLeft(request, begun, leastOfBest));
+}
+
+llvm::Expected<std::optional<EvaluatedLayout>> fastestLayout(const PlanRequest &request, const StepOfLayouts &step,
+                                                             EvaluateRequested evaluate, const PlanningControl &control,
+                                                             double seconds) {
+  llvm::Expected<PlanningTarget> target = readTarget(request);
+  if (!target)
+    return target.takeError();
+  PlanRequest open = openRequest(request);
+  open.globalBatch = step.sizes.batch;
+  StepSizes sizes = step.sizes;
+  sizes.asked = askedBy(request);
+  LayoutCosting costing(request, open, evaluate, refusalOfAll(request, step.hasPins));
+  costing.leaveStepUnchecked();
+  ExpertCosting experts(request, open, target->cluster.pool, evaluate, control, seconds, costing);
+  auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
+  if (llvm::Error error = experts.cost(sizes, mayTry))
+    return std::move(error);
+  return costing.fastest();
 }
 
 } // namespace apc

@@ -14,6 +14,12 @@ static bool hasNodes(const Pool &pool) {
   return llvm::any_of(llvm::ArrayRef(sizes).drop_back(), [](int64_t size) { return size > 1; });
 }
 
+/// Micro-batches of one sample for each worker, where tp takes a node: of a batch, with any number of workers.
+static double samplesOfWorker(const Pool &pool, const StepSizes &step) {
+  const int64_t node = pool.levelSizes().back(), tensor = node & -node;
+  return static_cast<double>(step.batch * tensor) / static_cast<double>(pool.numDevices());
+}
+
 static bool keepsAll(const LayoutReferences &layouts) {
   return layouts.layoutOfBest && layouts.layoutOfBest->recompute == RecomputeSetting(RecomputeChoice::None);
 }
@@ -22,24 +28,25 @@ llvm::Expected<std::optional<PipelineBeside>> pipelineBeside(const PlanRequest &
                                                              const LayoutReferences &layouts,
                                                              EvaluateRequested evaluate, const PlanningControl &control,
                                                              double seconds) {
-  constexpr double share = 0.1;
+  constexpr double share = 0.1, fewest = 0.25;
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
   const bool isAsked = request.pipeline.isOn() || !layouts.refusal.empty();
-  if (seconds <= 0 || isAsked || keepsAll(layouts) || !hasNodes(target->cluster.pool))
+  if (seconds <= 0 || isAsked || keepsAll(layouts) || !hasNodes(target->cluster.pool) || !layouts.step ||
+      samplesOfWorker(target->cluster.pool, layouts.step->sizes) < fewest)
     return std::nullopt;
   PlanRequest open = request;
   open.layouts.clear();
   open.pipeline = {};
   open.chunks = {};
   open.timeLimitSeconds = std::min(share * request.timeLimitSeconds, seconds);
-  auto all = costLayouts(open, ExpertNumbers::Asked, evaluate, control, Stopwatch(*control.clock));
-  if (!all)
-    return all.takeError();
-  if (!all->best || all->layoutOfBest->pipeline == 1)
+  auto fastest = fastestLayout(open, *layouts.step, evaluate, control, open.timeLimitSeconds);
+  if (!fastest)
+    return fastest.takeError();
+  if (!*fastest || (*fastest)->layout.pipeline == 1)
     return std::nullopt;
-  return PipelineBeside{*all->layoutOfBest, all->best->stepSeconds};
+  return PipelineBeside{(*fastest)->layout, (*fastest)->figures.stepSeconds};
 }
 
 Plan withNoteOn(const std::optional<PipelineBeside> &pipeline, Plan plan) {

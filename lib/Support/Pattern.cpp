@@ -42,9 +42,9 @@ std::string Pattern::replaceFirst(llvm::StringRef with, llvm::StringRef text) co
 
 std::string Pattern::replaceAll(llvm::StringRef with, llvm::StringRef text) const {
   std::string replaced = text.str();
-  bool isChanged = true;
-  while (isChanged)
-    isChanged = re2::RE2::Replace(&replaced, *compiled, pieceOf(with));
+  int count = 1;
+  while (count > 0)
+    count = re2::RE2::GlobalReplace(&replaced, *compiled, pieceOf(with));
   return replaced;
 }
 

@@ -27,6 +27,7 @@ public:
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
   /// internal ones.
   llvm::Error addNamed(const ParallelDegrees &layout, double seconds, const std::shared_ptr<WorkClock> &clock);
+  /// The step that layouts are for, which is told with them.
   void setStep(const StepOfLayouts &step) { known.step = step; }
   /// Layouts of a step that cannot be built are none, and no error: whoever plans it says why.
   void leaveStepUnchecked() { hasCheckedStep = true; }

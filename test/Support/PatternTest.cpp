@@ -50,6 +50,12 @@ TEST_CASE("Text may be long, and of bytes that are no characters") {
   CHECK(groupsOf(Pattern("a+"), words) == std::vector<std::string>{words});
 }
 
+TEST_CASE("The ends of a pattern are those of the text, whatever its lines") {
+  CHECK_FALSE(Pattern("^b$").match("a\nb\nc"));
+  CHECK_FALSE(Pattern("no $").match("no \nFSDP "));
+  CHECK(Pattern("^a[^/]+c$").match("a\nb\nc"));
+}
+
 TEST_CASE("A pattern is for several threads") {
   const Pattern pattern("(b|c)+d");
   bool found[4] = {};

@@ -18,7 +18,8 @@ namespace apc {
 /// Does a letter stand for its other case, too?
 enum class Letters : uint8_t { AnyCase, AsWritten };
 
-/// An extended regular expression of POSIX over bytes, whose first match is the leftmost and there the longest.
+/// An extended regular expression of POSIX over bytes, whose first match is the leftmost and there the longest. "^" and
+/// "$" are the ends of the text, whatever its lines.
 class Pattern {
 public:
   /// \p text: of this program's own, for one that is no expression is a fault of it.

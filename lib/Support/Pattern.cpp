@@ -13,6 +13,7 @@ Pattern::Pattern(llvm::StringRef text, Letters letters) {
   re2::RE2::Options options;
   options.set_posix_syntax(true);
   options.set_one_line(true);
+  options.set_dot_nl(true);
   options.set_longest_match(true);
   options.set_encoding(re2::RE2::Options::EncodingLatin1);
   options.set_case_sensitive(letters == Letters::AsWritten);

@@ -54,6 +54,7 @@ TEST_CASE("The ends of a pattern are those of the text, whatever its lines") {
   CHECK_FALSE(Pattern("^b$").match("a\nb\nc"));
   CHECK_FALSE(Pattern("no $").match("no \nFSDP "));
   CHECK(Pattern("^a[^/]+c$").match("a\nb\nc"));
+  CHECK(Pattern("^a.b").match("a\nb"));
 }
 
 TEST_CASE("A pattern is for several threads") {

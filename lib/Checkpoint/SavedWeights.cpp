@@ -4,12 +4,12 @@
 #include "apc/Support/Error.h"
 #include "apc/Support/File.h"
 #include "apc/Support/Json/JsonReader.h"
+#include "apc/Support/Pattern.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 
 #include <map>
 
@@ -34,10 +34,11 @@ public:
   void read(JsonReader root) {
     readMesh(root);
     if (std::optional<JsonReader> weights = root.find("weights")) {
+      static const Pattern ofFolder("^weights/[^/]+$", Letters::AsWritten);
       saved.hasFiles = true;
       weights->at("files").into(stage.files);
       for (llvm::StringRef file : stage.files)
-        if (!llvm::Regex("^weights/[^/]+$").match(file))
+        if (!ofFolder.match(file))
           weights->at("files").fail("'" + file + "' is no file of the folder 'weights'");
     }
     root.at("parameters").forEach([&](JsonReader entry) { readTensor(entry); });

@@ -3,11 +3,11 @@
 
 #include "apc/Emit/Emit.h"
 #include "apc/Support/File.h"
+#include "apc/Support/Pattern.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 
 #include <optional>
 
@@ -40,16 +40,16 @@ std::vector<llvm::StringRef> textsOf(const JsonValue *value) {
 /// True for a file or folder that formats write to the folder of a program or of a stage, weights aside, and for the
 /// files that Python puts beside programs that it has run.
 bool isNameOfProgram(llvm::StringRef name) {
-  constexpr llvm::StringLiteral names[] = {
-      "manifest\\.json|program\\.mlir|constants\\.safetensors|parts\\.json|steps\\.json",
-      "rank-[0-9]+\\.(mlir|onnx)",
-      "(program|ops|run|collectives|loading|manifest|saving|transfers|with_weights)\\.py",
-      "(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir",
-      "segments/([^/]+-[0-9]+\\.onnx)?",
-      "one_device/((program|ops)\\.py|constants\\.safetensors)?",
-      "(one_device/)?__pycache__/([^/]+\\.pyc(\\.[0-9]+)?)?"};
-  return llvm::any_of(names,
-                      [&](llvm::StringRef pattern) { return llvm::Regex(("^(" + pattern + ")$").str()).match(name); });
+  auto whole = [](llvm::StringRef text) { return Pattern(("^(" + text + ")$").str(), Letters::AsWritten); };
+  static const Pattern names[] = {
+      whole("manifest\\.json|program\\.mlir|constants\\.safetensors|parts\\.json|steps\\.json"),
+      whole("rank-[0-9]+\\.(mlir|onnx)"),
+      whole("(program|ops|run|collectives|loading|manifest|saving|transfers|with_weights)\\.py"),
+      whole("(forward|input_gradients|backward|weight_gradients|micro_batch|update)\\.mlir"),
+      whole("segments/([^/]+-[0-9]+\\.onnx)?"),
+      whole("one_device/((program|ops)\\.py|constants\\.safetensors)?"),
+      whole("(one_device/)?__pycache__/([^/]+\\.pyc(\\.[0-9]+)?)?")};
+  return llvm::any_of(names, [&](const Pattern &pattern) { return pattern.match(name); });
 }
 
 } // namespace
@@ -62,12 +62,13 @@ EarlierEmission::EarlierEmission(llvm::StringRef folder) {
   if (!isEmission)
     return;
   readWeights(manifest->getRoot(), "");
+  static const Pattern ofStage("^stage-[0-9]+$", Letters::AsWritten);
   const JsonValue *listed = manifest->getRoot().find("stages");
   if (!listed || !listed->isList())
     return;
   for (const JsonValue &stage : listed->list()) {
     const JsonValue *name = stage.find("folder");
-    if (!name || !name->isText() || !llvm::Regex("^stage-[0-9]+$").match(name->text()))
+    if (!name || !name->isText() || !ofStage.match(name->text()))
       continue;
     stages.insert(name->text() + "/");
     llvm::SmallString<128> path(folder);
@@ -81,9 +82,10 @@ void EarlierEmission::readWeights(const JsonValue &manifest, llvm::StringRef pre
   const JsonValue *listed = manifest.find("weights");
   if (!listed)
     return;
+  static const Pattern ofWeights("^weights/[^/]+$", Letters::AsWritten);
   weights.insert((prefix + "weights/").str());
   for (llvm::StringRef file : textsOf(listed->find("files")))
-    if (llvm::Regex("^weights/[^/]+$").match(file))
+    if (ofWeights.match(file))
       weights.insert((prefix + file).str());
 }
 

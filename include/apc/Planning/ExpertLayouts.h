@@ -46,6 +46,9 @@ int64_t numLayers(const OpGraph &graph);
 /// The most stages that a graph can be cut into, at its `layerCuts`.
 int64_t mostStages(const OpGraph &graph);
 
+/// The most ways of tp that layouts have: the largest power of two that divides the devices of a node.
+int64_t mostTensorOf(const Pool &pool);
+
 /// The figures of a layout; none where the model or the devices do not allow it, or there is no time. Where a step is
 /// known that takes \p knownSeconds, slower ones need not keep to the memory, nor those that need far more than there
 /// is.

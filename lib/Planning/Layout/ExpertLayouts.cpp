@@ -302,10 +302,15 @@ std::string refusalOf(const PlanRequest &request, const ParallelDegrees &layout,
   return "";
 }
 
+int64_t mostTensorOf(const Pool &pool) {
+  const int64_t node = pool.levelSizes().back();
+  return node & -node;
+}
+
 llvm::Expected<std::vector<EvaluatedLayout>> tryExpertLayouts(const Pool &pool, const StepSizes &step,
                                                               TryLayout tryLayout, MayTryLayout mayImprove) {
   ExpertTrials trials(pool, step, tryLayout);
-  int64_t node = pool.levelSizes().back(), most = node & -node;
+  const int64_t most = mostTensorOf(pool);
   bool isImproved = !mayImprove;
   std::vector<int64_t> last; // ways of tp of which an improvement has tried better layouts already
   for (int64_t tensor = most; tensor >= 1; tensor /= 2) {

@@ -27,8 +27,8 @@ public:
   /// A layout that the request names, costed in so many seconds; among the references even where it cannot be. Errors:
   /// internal ones.
   llvm::Error addNamed(const ParallelDegrees &layout, double seconds, const std::shared_ptr<WorkClock> &clock);
-  /// The step that layouts are for, which is told with them.
-  void setStep(const StepOfLayouts &step) { known.step = step; }
+  /// Those of the step that layouts are for, which are told with them.
+  void setSizes(const StepSizes &sizes) { known.sizes = sizes; }
   /// Layouts of a step that cannot be built are none, and no error: whoever plans it says why.
   void leaveStepUnchecked() { hasCheckedStep = true; }
   /// The fastest of those that were added that fits and that the request allows.

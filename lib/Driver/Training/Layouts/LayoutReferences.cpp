@@ -23,6 +23,12 @@ PlanRequest openRequest(PlanRequest request) {
   return request;
 }
 
+/// Those that the request allows.
+llvm::Error costAllowed(ExpertCosting &experts, const PlanRequest &request, const PlanRequest &open,
+                        const StepSizes &sizes) {
+  return experts.cost(sizes, [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); });
+}
+
 } // namespace
 
 bool needsOwnGraph(const ParallelDegrees &layout) {
@@ -46,11 +52,10 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertN
     step->sizes.asked = askedBy(request);
   const std::string refusal = refusalOfAll(request, step->hasPins);
   LayoutCosting costing(request, open, evaluate, refusal);
-  costing.setStep(*step);
+  costing.setSizes(step->sizes);
   if (refusal.empty()) {
     ExpertCosting experts(request, open, target->cluster.pool, evaluate, control, mostSeconds, costing);
-    auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
-    if (llvm::Error error = experts.cost(step->sizes, mayTry))
+    if (llvm::Error error = costAllowed(experts, request, open, step->sizes))
       return std::move(error);
     StepSizes usual = step->sizes;
     usual.asked = {usual.asked.workers};
@@ -64,21 +69,16 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertN
   return costing.take(secondsLeft(request, begun, leastOfBest));
 }
 
-llvm::Expected<std::optional<EvaluatedLayout>> fastestLayout(const PlanRequest &request, const StepOfLayouts &step,
-                                                             EvaluateRequested evaluate, const PlanningControl &control,
-                                                             double seconds) {
-  llvm::Expected<PlanningTarget> target = readTarget(request);
-  if (!target)
-    return target.takeError();
+llvm::Expected<std::optional<EvaluatedLayout>> fastestLayout(const PlanRequest &request, const Pool &pool,
+                                                             StepSizes sizes, EvaluateRequested evaluate,
+                                                             const PlanningControl &control) {
   PlanRequest open = openRequest(request);
-  open.globalBatch = step.sizes.batch;
-  StepSizes sizes = step.sizes;
+  open.globalBatch = sizes.batch;
   sizes.asked = askedBy(request);
-  LayoutCosting costing(request, open, evaluate, refusalOfAll(request, step.hasPins));
+  LayoutCosting costing(request, open, evaluate, /*refusal=*/"");
   costing.leaveStepUnchecked();
-  ExpertCosting experts(request, open, target->cluster.pool, evaluate, control, seconds, costing);
-  auto mayTry = [&](const ParallelDegrees &layout) { return refusalOf(request, open, layout).empty(); };
-  if (llvm::Error error = experts.cost(sizes, mayTry))
+  ExpertCosting experts(request, open, pool, evaluate, control, request.timeLimitSeconds, costing);
+  if (llvm::Error error = costAllowed(experts, request, open, sizes))
     return std::move(error);
   return costing.fastest();
 }

@@ -24,12 +24,6 @@ struct EvaluateRequested {
   PlanOfRequested withReasons;
 };
 
-/// The step that layouts are chosen for.
-struct StepOfLayouts {
-  StepSizes sizes;
-  bool hasPins = false; ///< shardings of the model pin ops of a plan on these devices
-};
-
 /// Layouts as references, and the fastest of those that fit and that the request allows, without reasons.
 struct LayoutReferences {
   std::vector<Reference> references;
@@ -39,7 +33,7 @@ struct LayoutReferences {
   std::optional<PlanRequest> requestOfBest; ///< that it was planned for
   std::string refusal;                      ///< why none of them may be the plan; empty where they may
   std::optional<double> shareOver;          ///< of the time limit, which was over before all were tried
-  std::optional<StepOfLayouts> step;        ///< that they are for
+  std::optional<StepSizes> sizes;           ///< of the step that they are for
 };
 
 /// Does a layout ask for a graph of its own: a pipeline, a micro-batch or a policy that the step beside it lacks?
@@ -48,6 +42,12 @@ bool needsOwnGraph(const ParallelDegrees &layout);
 /// An error about what a layout sets, which the request has as flags would set it, in the words of the layout:
 /// "copies=3 in --layout dp=1,tp=1,copies=3: .." instead of "--copies 3: ..". Others keep their texts.
 llvm::Error inWordsOf(const ParallelDegrees &layout, llvm::Error error);
+
+/// The step that layouts are chosen for.
+struct StepOfLayouts {
+  StepSizes sizes;
+  bool hasPins = false; ///< shardings of the model pin ops of a plan on these devices
+};
 
 /// The batch, the experts and the shardings of the model. Errors: those of the importer; a model without a batch.
 llvm::Expected<StepOfLayouts> stepOfLayouts(const PlanRequest &request, int64_t devices);
@@ -69,11 +69,11 @@ llvm::Expected<LayoutReferences> costLayouts(const PlanRequest &request, ExpertN
                                              EvaluateRequested evaluate, const PlanningControl &control,
                                              const Stopwatch &begun);
 
-/// The fastest layout of experts for a request, of those that are costed in so many seconds, with no plan of it; none
-/// where none fits. \p step: of the request. Errors: internal ones of \p evaluate.
-llvm::Expected<std::optional<EvaluatedLayout>> fastestLayout(const PlanRequest &request, const StepOfLayouts &step,
-                                                             EvaluateRequested evaluate, const PlanningControl &control,
-                                                             double seconds);
+/// The fastest layout of experts for a request without pins, of those that are costed in its time limit, with no plan
+/// of it; none where none fits. \p sizes: of its step, known from `costLayouts`. Errors: internal ones of \p evaluate.
+llvm::Expected<std::optional<EvaluatedLayout>> fastestLayout(const PlanRequest &request, const Pool &pool,
+                                                             StepSizes sizes, EvaluateRequested evaluate,
+                                                             const PlanningControl &control);
 
 /// The plan of a request. \p known: the fastest layout, with its plan; none where no layout fits.
 using SearchBeside = llvm::function_ref<llvm::Expected<Plan>(const PlanRequest &, const LayoutReferences &known)>;

@@ -16,8 +16,7 @@ static bool hasNodes(const Pool &pool) {
 
 /// Micro-batches of one sample for each worker, where tp takes a node: of a batch, with any number of workers.
 static double samplesOfWorker(const Pool &pool, const StepSizes &step) {
-  const int64_t node = pool.levelSizes().back(), tensor = node & -node;
-  return static_cast<double>(step.batch * tensor) / static_cast<double>(pool.numDevices());
+  return static_cast<double>(step.batch * mostTensorOf(pool)) / static_cast<double>(pool.numDevices());
 }
 
 static bool keepsAll(const LayoutReferences &layouts) {
@@ -32,16 +31,17 @@ llvm::Expected<std::optional<PipelineBeside>> pipelineBeside(const PlanRequest &
   llvm::Expected<PlanningTarget> target = readTarget(request);
   if (!target)
     return target.takeError();
+  const Pool &pool = target->cluster.pool;
   const bool isAsked = request.pipeline.isOn() || !layouts.refusal.empty();
-  if (seconds <= 0 || isAsked || keepsAll(layouts) || !hasNodes(target->cluster.pool) || !layouts.step ||
-      samplesOfWorker(target->cluster.pool, layouts.step->sizes) < fewest)
+  if (seconds <= 0 || isAsked || keepsAll(layouts) || !hasNodes(pool) || !layouts.sizes ||
+      samplesOfWorker(pool, *layouts.sizes) < fewest)
     return std::nullopt;
   PlanRequest open = request;
   open.layouts.clear();
   open.pipeline = {};
   open.chunks = {};
   open.timeLimitSeconds = std::min(share * request.timeLimitSeconds, seconds);
-  auto fastest = fastestLayout(open, *layouts.step, evaluate, control, open.timeLimitSeconds);
+  auto fastest = fastestLayout(open, pool, *layouts.sizes, evaluate, control);
   if (!fastest)
     return fastest.takeError();
   if (!*fastest || (*fastest)->layout.pipeline == 1)
